@@ -1,0 +1,1 @@
+"""Scaling signals for AI inference, served through the Kubernetes external metrics API."""

@@ -1,0 +1,1 @@
+"""The simulator: replays traces through the same core and an exact HorizontalPodAutoscaler."""
