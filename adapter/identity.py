@@ -46,10 +46,12 @@ class Authenticator:
                 return identity
         token = _bearer_token(headers)
         if token and self._token_reviewer is not None:
-            identity = await self._review(token, self._token_reviewer)
-            if identity is not None:
-                return identity
-        if token or certificate_der is not None:
+            # A token is ASCII (RFC 6750); anything else is nobody's, and need not be asked about.
+            identity = await self._review(token, self._token_reviewer) if token.isascii() else None
+            if identity is None:
+                raise UnauthenticatedError
+            return identity
+        if certificate_der is not None:
             raise UnauthenticatedError
         return ANONYMOUS
 
