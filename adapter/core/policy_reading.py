@@ -37,6 +37,8 @@ def read_policies(text: str, file: str, library: PresetLibrary) -> tuple[list[Lo
     documents, problems = read_documents(text, file, keep_broken=True)
     loaded = []
     for document in documents:
+        if _is_foreign(document.value):
+            continue
         found, wrong = _read_document(document, library)
         problems += wrong
         if found is not None and not document.is_broken:
@@ -47,9 +49,14 @@ def read_policies(text: str, file: str, library: PresetLibrary) -> tuple[list[Lo
     return loaded, sorted(problems, key=lambda problem: problem.position)
 
 
-def is_policy(document: Document) -> bool:
-    """Whether the document says it is a ScalingPolicy; others in a folder are not ours to judge."""
-    return isinstance(document.value, dict) and document.value.get("kind") == KIND
+def _is_foreign(value: object) -> bool:
+    """Whether a document says that it is something else, such as an HPA beside its policy: not ours to judge."""
+    if not isinstance(value, dict):
+        return False
+    version, kind = value.get("apiVersion"), value.get("kind")
+    if not isinstance(version, str) or not isinstance(kind, str):
+        return False
+    return kind == "PresetFamily" or (kind != KIND and not version.startswith("scaleproof.dev/"))
 
 
 def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPolicy | None, list[Problem]]:
