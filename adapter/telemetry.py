@@ -30,7 +30,7 @@ class Telemetry:
     """All metrics of one process, in a registry of their own."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # twice the series and nothing that anybody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the series and nothing that anybody asks for
         self.registry = CollectorRegistry()
         policy = ["namespace", "policy"]
         self._value = Gauge("scaleproof_signal_value", "Value served, by policy.", policy, registry=self.registry)

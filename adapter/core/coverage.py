@@ -41,11 +41,8 @@ class Coverage:
 
 
 def cover(plan: InputPlan, reading: Reading, replicas: ReplicaState, seen: Iterable[Entity]) -> Coverage:
-    """Hold the reading against the pods expected; `seen` are the pods of the policy's memory."""
-    if not _is_per_pod(plan, reading):
-        values = tuple(reading.values.values())
-        return Coverage(values, 0 if values else inf, reading.failure)
-    if not replicas.is_configured:
+    """Hold the reading against what is expected: the ready pods, or where nobody knows them, `seen` in the memory."""
+    if not replicas.is_configured or not is_per_pod(plan, reading):
         return _against_memory(plan, reading, seen)
     if replicas.ready is None:
         unknown = replicas.missing or Missing(Reason.NO_REPLICAS, "the number of ready pods is unknown")
@@ -53,7 +50,8 @@ def cover(plan: InputPlan, reading: Reading, replicas: ReplicaState, seen: Itera
     return _against_ready(plan, reading, replicas, replicas.ready)
 
 
-def _is_per_pod(plan: InputPlan, reading: Reading) -> bool:
+def is_per_pod(plan: InputPlan, reading: Reading) -> bool:
+    """Whether the reading is of pods, which replicas tell the number of, rather than of gateways or a sum."""
     if "pod" not in plan.per:
         return False
     place = plan.per.index("pod")
@@ -66,11 +64,11 @@ def _pod(plan: InputPlan, entity: Entity) -> str:
 
 
 def _against_memory(plan: InputPlan, reading: Reading, seen: Iterable[Entity]) -> Coverage:
-    """Without replicas a pod that vanished cannot be told from one scaled down: it is missing while remembered."""
+    """Where nobody says who is expected, one that vanished may have failed: it is missing while remembered."""
     values = reading.values
-    absent = sorted({entity for entity in (*seen, *reading.bad) if entity not in values and _pod(plan, entity)})
+    absent = sorted({entity for entity in (*seen, *reading.bad) if entity not in values and any(entity)})
     if not values:
-        return Coverage((), max(len(absent), 1), _speaking(plan, reading, absent))
+        return Coverage((), max(len(absent), 1) if is_per_pod(plan, reading) else inf, _speaking(plan, reading, absent))
     return Coverage(tuple(values.values()), len(absent), _speaking(plan, reading, absent) if absent else None)
 
 
@@ -121,4 +119,4 @@ def _speaking(
     if missing_pods:
         message = f"{plan.name}: {missing_pods} of {expected} ready pods do not report"
         return Missing(Reason.PARTIAL, f"{message} ({names})" if names else message)
-    return Missing(Reason.PARTIAL, f"{plan.name}: {len(absent)} pods of the last minutes do not report ({names})")
+    return Missing(Reason.PARTIAL, f"{plan.name}: {len(absent)} of the last minutes do not report ({names})")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from adapter.core.coverage import Coverage, ReplicaState, cover
+from adapter.core.coverage import Coverage, ReplicaState, cover, is_per_pod
 from adapter.core.demand import BOUND_SLACK, Component, Contribution, TermPlan, add_up, contribute, plan_term
 from adapter.core.explaining import explain, input_why, term_why
 from adapter.core.plans import InputPlan, PolicyPlan
@@ -145,11 +145,10 @@ class _Group:
     def coverage(self, component: Component, tick: Tick, replicas: ReplicaState) -> Coverage:
         plan = self.plan.inputs[component.input]
         reading = within_bound(plan, component, self.reading(component.input, tick))
-        return cover(plan, reading, replicas, self.seen(component.input))
+        is_told = replicas.is_configured and is_per_pod(plan, reading)
+        return cover(plan, reading, replicas, () if is_told else self.seen(component.input))
 
     def seen(self, name: str) -> set[Entity]:
-        if self.replicas.is_configured:
-            return set()
         return {entity for tick in self.ticks for entity in self.reading(name, tick).values}
 
     def contribution(self, component: Component) -> Contribution:

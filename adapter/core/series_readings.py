@@ -132,7 +132,7 @@ def _take(take: Take, samples: tuple[Sample, ...], since: float) -> float | Miss
 
 def _checked(value: float) -> float | Missing:
     if isnan(value):
-        return Missing(Reason.NOT_A_NUMBER, "the sample is NaN")
+        return Missing(Reason.NOT_A_NUMBER, "the sample is not a number")
     if not isfinite(value):
         return Missing(Reason.INFINITE, f"the sample is {value:+g}")
     if is_sentinel(value):
