@@ -11,6 +11,7 @@ from certificates import Authority
 from raw_http import client_context
 
 from adapter.core.external_metrics import MetricValue
+from adapter.http_protocol import Limits
 from adapter.server import RunningServer, start_server
 from adapter.settings import load_settings
 
@@ -61,6 +62,7 @@ async def serving(
     flags: Mapping[str, object] | None = None,
     reload_seconds: float = 3600.0,
     monotonic: Callable[[], float] = lambda: 0.0,
+    limits: Limits | None = None,
 ) -> AsyncIterator[RunningServer]:
     """A server that ends with the block; its clock stands still unless one is given."""
     given = {"policies": "policies", "prometheus": "http://prometheus:9090", "bind_address": "127.0.0.1"}
@@ -74,6 +76,7 @@ async def serving(
         api_server=api_server,
         monotonic=monotonic,
         reload_seconds=reload_seconds,
+        limits=limits,
     )
     try:
         yield running
