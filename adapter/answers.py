@@ -37,7 +37,7 @@ class StaticDocument:
 
     def answer(self, if_none_match: str) -> Answer:
         etag = f'"{self.digest}"'
-        headers = {"ETag": etag, "Vary": "Accept, Accept-Encoding", "Cache-Control": "public, max-age=0"}
+        headers = {"ETag": etag, "Vary": "Accept, Accept-Encoding"}
         if if_none_match == "*" or etag in if_none_match:
             return Answer(304, b"", self.content_type, headers)
         return Answer(200, self.body, self.content_type, headers)

@@ -28,7 +28,6 @@ from adapter.identity import Authenticator, UnauthenticatedError
 from adapter.reviews import ReviewUnavailableError
 from adapter.routes import Health, Routes
 
-MAX_IN_FLIGHT = 400
 GZIP_BYTES = 128 * 1024
 """Smaller answers are cheaper to send than to compress; the size is the API server's."""
 
@@ -45,7 +44,7 @@ class ApiHandler:
         authenticator: Authenticator,
         authorizer: Authorizer,
         on_request: Callable[[int], None],
-        max_in_flight: int = MAX_IN_FLIGHT,
+        max_in_flight: int,
     ) -> None:
         self._routes = routes
         self._health = health

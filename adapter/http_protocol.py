@@ -6,6 +6,7 @@ the two places it leaves for it. Knows nothing of routes or identities.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -16,7 +17,6 @@ from aiohttp.web_request import BaseRequest
 from adapter.core.external_metrics import Status, bad_request
 from adapter.core.media_types import JSON
 
-MAX_CONNECTIONS = 1024
 MAX_LINE_BYTES = 65_536
 MAX_HEADERS = 400
 """A user with 250 groups comes with 250 X-Remote-Group headers and some thirty others."""
@@ -27,6 +27,15 @@ ends a connection on which a request stays incomplete."""
 
 LINGER_SECONDS = 2.0
 
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is taken on at once; kube-apiserver keeps 25 connections, and each request is over in a millisecond."""
+
+    connections: int = 1024
+    in_flight: int = 400
+
+
 Handler = Callable[[BaseRequest], Awaitable[web.StreamResponse]]
 
 _log = structlog.get_logger("scaleproof.server")
@@ -35,7 +44,7 @@ _log = structlog.get_logger("scaleproof.server")
 class Connections(web.Server):
     """Makes the protocol of each connection; a context of the event loop that is running."""
 
-    def __init__(self, handler: Handler, max_connections: int = MAX_CONNECTIONS) -> None:
+    def __init__(self, handler: Handler, limits: Limits) -> None:
         super().__init__(
             handler,
             access_log=None,
@@ -45,7 +54,11 @@ class Connections(web.Server):
             keepalive_timeout=KEEP_ALIVE_SECONDS,
             lingering_time=LINGER_SECONDS,
         )
-        self.max_connections = max_connections
+        self._limits = limits
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._connections) > self._limits.connections
 
     def __call__(self) -> RequestHandler:
         return _Connection(self, loop=self._loop, **self._kwargs)
@@ -59,7 +72,7 @@ class _Connection(RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         manager = self._manager
         super().connection_made(transport)
-        if isinstance(manager, Connections) and len(manager.connections) > manager.max_connections:
+        if isinstance(manager, Connections) and manager.is_full:
             self.force_close()
 
     def handle_error(

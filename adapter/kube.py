@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from yaml import YAMLError
+
 from adapter.core.api_requests import AccessAttributes
 from adapter.reviews import Identity, ReviewUnavailableError
 
@@ -46,7 +48,7 @@ async def connect(kubeconfig: Path | None) -> ApiServer:
             await load_file(config_file=str(kubeconfig), client_configuration=settings, persist_config=False)
         else:
             load_service_account(client_configuration=settings)
-    except (config.ConfigException, OSError, ValueError, KeyError, TypeError) as error:
+    except (config.ConfigException, YAMLError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         source = str(kubeconfig) if kubeconfig is not None else "the Pod's service account"
         message = f"no way to the API server by {source}: {error}"
         raise ApiServerConfigurationError(f"{message}; give --kubeconfig FILE, or run in a Pod") from error

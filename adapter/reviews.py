@@ -71,19 +71,19 @@ class AnswerCache(Generic[Key, Answer]):
     async def get(self, key: Key, ask: Callable[[], Awaitable[Answer]]) -> Answer:
         """The answer for the key; asked for if none is kept that is young enough."""
         kept = self._answers.get(key)
-        if kept is not None and self._monotonic() < kept[0]:
+        now = self._monotonic()
+        if kept is not None and now < kept[0]:
             self._answers.move_to_end(key)
             return kept[1]
         task = self._pending.get(key)
         if task is None:
-            task = asyncio.ensure_future(self._ask(key, ask))
+            task = asyncio.ensure_future(self._ask(key, ask, now))
             self._pending[key] = task
             task.add_done_callback(lambda done: self._forget(key, done))
         # One client that hangs up must not take the answer from the others who wait for it.
         return await asyncio.shield(task)
 
-    async def _ask(self, key: Key, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        asked = self._monotonic()
+    async def _ask(self, key: Key, ask: Callable[[], Awaitable[Answer]], asked: float) -> Answer:
         answer = await ask()
         # It is true as of when it was asked, so a slow answer is kept for less.
         self._answers[key] = (asked + self._keep_seconds, answer)

@@ -15,7 +15,7 @@ from adapter.api_handler import ApiHandler
 from adapter.authorization import AllowAll, Authorizer, ReviewingAuthorizer
 from adapter.certificates import ClientTrust, PeerVerifier
 from adapter.client_trust import TrustError, TrustSource
-from adapter.http_protocol import Connections
+from adapter.http_protocol import Connections, Limits
 from adapter.identity import Authenticator
 from adapter.kube import ApiServer, connect
 from adapter.reviews import ReviewUnavailableError
@@ -95,11 +95,13 @@ async def start_server(
     api_server: ApiServer | None = None,
     monotonic: Callable[[], float] = time.monotonic,
     reload_seconds: float = RELOAD_SECONDS,
+    limits: Limits | None = None,
 ) -> RunningServer:
     """Start serving; ServerStartError, or kube's ApiServerConfigurationError, if the settings cannot be served.
 
     `on_request` is told the status of each answer, `on_tls_error` of each bad serving pair found on disk.
     """
+    limits = limits or Limits()
     if api_server is None and settings.needs_api_server:
         api_server = await connect(settings.kubeconfig)
     refresher = _Refresher(settings, api_server, on_tls_error)
@@ -107,10 +109,9 @@ async def start_server(
     health = refresher.health = Health(readiness)
     health.has_trust = refresher.has_trust
     authenticator = Authenticator(lambda: refresher.trust, PeerVerifier(), api_server, monotonic)
-    handler = ApiHandler(
-        Routes(metrics), health, authenticator, _authorizer(settings, api_server, monotonic), on_request
-    )
-    connections = Connections(handler)
+    authorizer = _authorizer(settings, api_server, monotonic)
+    handler = ApiHandler(Routes(metrics), health, authenticator, authorizer, on_request, limits.in_flight)
+    connections = Connections(handler, limits)
     try:
         listener = await asyncio.get_running_loop().create_server(
             connections,

@@ -37,9 +37,9 @@ def _url(value: str) -> str:
 
 
 def _host_port(value: str) -> str:
-    host, _, port = value.rpartition(":")
+    host, colon, port = value.rpartition(":")
     _address(host.strip("[]") or "0.0.0.0")  # noqa: S104 - ":8080" means every address, as in Go
-    if not port.isascii() or not port.isdecimal() or int(port) > 65535:
+    if not colon or not port.isascii() or not port.isdecimal() or int(port) > 65535:
         raise ValueError("not ADDRESS:PORT")
     return value
 

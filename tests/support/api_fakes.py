@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from adapter.core.api_requests import AccessAttributes
-from adapter.core.external_metrics import MetricValue, Reply, bad_request, render_value_list, unknown_metric
+from adapter.core.external_metrics import MetricValue, Reply, bad_request, no_signal, render_value_list, unknown_metric
 from adapter.core.label_selectors import SelectorError, parse_label_selector
 from adapter.reviews import AUTHENTICATED, Identity, ReviewUnavailableError
 
@@ -50,8 +50,14 @@ class FakeApiServer:
 class FakeMetrics:
     """Serves the given values by namespace and name, those whose labels the selector matches."""
 
-    def __init__(self, values: Mapping[tuple[str, str], list[MetricValue]], tick_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        values: Mapping[tuple[str, str], list[MetricValue]],
+        tick_seconds: float | None = None,
+        refused: Mapping[str, str] | None = None,
+    ) -> None:
         self.values = values
+        self.refused = refused or {}
         self.tick_seconds = tick_seconds
         self.asked: list[tuple[str, str, str]] = []
 
@@ -61,6 +67,8 @@ class FakeMetrics:
             selector = parse_label_selector(label_selector)
         except SelectorError as error:
             return bad_request(str(error)).reply()
+        if metric in self.refused:
+            return no_signal(metric, self.refused[metric], f"no signal: {self.refused[metric]}").reply()
         found = [item for item in self.values.get((namespace, metric), []) if selector.matches(item.labels)]
         if not found:
             return unknown_metric(metric).reply()

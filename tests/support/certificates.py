@@ -61,7 +61,9 @@ class Authority:
         """A certificate as kubeadm makes them: user in CN, groups in O, no subject alternative names for clients."""
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, name) for name in organizations]
-        subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+        if common_name:
+            attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, common_name))
+        subject = x509.Name(attributes)
         builder = _builder(subject, self.name, key, lifetime)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,8 +60,10 @@ class Connection:
         lines += [f"{key}: {value}" for key, value in (headers or {}).items()]
         return await self.send("\r\n".join([*lines, "", ""]).encode(), is_head=method == "HEAD")
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.writer.close()
+        with suppress(ssl.SSLError, ConnectionError):
+            await self.writer.wait_closed()
 
 
 async def get(
@@ -75,4 +78,4 @@ async def get(
     try:
         return await connection.get(target, headers, method)
     finally:
-        connection.close()
+        await connection.close()
