@@ -55,7 +55,9 @@ def eventually(probe: Callable[[], T | None], what: str, timeout_seconds: float 
 class ChildProcess:
     """One running program, its log and its end."""
 
-    def __init__(self, arguments: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.arguments = [str(argument) for argument in arguments]
         self.log = log
         setpriv = shutil.which("setpriv")  # part of util-linux; elsewhere than on Linux a killed pytest leaves children

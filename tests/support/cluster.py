@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
-from certificates import Authority, KeyPair
+from certificates import Authority
 from child_process import ChildProcess, eventually, free_port
 from control_plane import ControlPlane, binary, start_kwok
 
@@ -126,7 +126,7 @@ class Cluster:
             self.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
 
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
-        """Return a kubeconfig with a fresh token of a ServiceAccount: what a pod of it would be allowed, and no more."""
+        """Return a kubeconfig with a fresh token of a ServiceAccount: what a pod of it may do, and no more."""
         token = eventually(
             lambda: self.kubectl("create", "token", name, f"--namespace={namespace}", "--duration=1h").strip(),
             f"a token for ServiceAccount {namespace}/{name}",
@@ -187,7 +187,7 @@ def start_cluster(folder: Path, hpa_sync_seconds: float = 2) -> Cluster:
 
 
 def own_address(kubeconfig: Path) -> str:
-    """The address of this machine as the cluster's API server may see it: that of the route to it, if not overridden."""
+    """The address of this machine as the cluster may see it: that of the route to its API server, or the one given."""
     override = os.environ.get("KUBECONFIG_E2E_HOST")
     if override:
         return override
@@ -202,6 +202,3 @@ def own_address(kubeconfig: Path) -> str:
         route.connect((server.hostname, server.port or 443))  # sends nothing: a datagram socket only picks its route
         address: str = route.getsockname()[0]
         return address
-
-
-__all__ = ["ADAPTER_NAMESPACE", "API_SERVICE", "NODE", "Cluster", "KeyPair", "start_cluster"]
