@@ -31,8 +31,9 @@ class FrontProxy:
 
     @property
     def flags(self) -> list[str]:
-        """What the extension-apiserver-authentication ConfigMap of a cluster would say."""
+        """What a cluster would say in its extension-apiserver-authentication ConfigMap, and in its access reviews."""
         return [
+            "--authorization-mode=AlwaysAllow",
             f"--client-ca-file={self.serving_authority.certificate_file}",
             f"--requestheader-client-ca-file={self.authority.certificate_file}",
             "--requestheader-allowed-names=front-proxy-client",

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -60,8 +61,9 @@ class InferenceExporter:
                 time.sleep(exporter.scrape_latency_seconds)
                 self.send_response(HTTPStatus.NOT_FOUND if text is None else HTTPStatus.OK)
                 self.send_header("Content-Type", "text/plain; version=0.0.4")
-                self.end_headers()
-                self.wfile.write((text or "").encode())
+                with suppress(ConnectionError):  # Prometheus was stopped while it waited
+                    self.end_headers()
+                    self.wfile.write((text or "").encode())
 
             def log_message(self, *_: object) -> None:
                 pass
