@@ -1,0 +1,100 @@
+"""The manifests are what a real API server accepts, and give the adapter no right that it does not need."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cluster import ADAPTER_NAMESPACE, Cluster
+
+MANIFESTS = Path(__file__).parents[2] / "manifests"
+
+
+def documents(path: Path) -> list[dict[str, Any]]:
+    return [each for each in yaml.safe_load_all(path.read_text()) if each]
+
+
+def test_the_adapters_roles_are_the_two_of_every_aggregated_api_server() -> None:
+    """No Role of its own, so no wildcard either; the two that it is bound to come with Kubernetes."""
+    bindings = documents(MANIFESTS / "base/rbac.yaml")
+    assert [(each["kind"], each["roleRef"]["kind"], each["roleRef"]["name"]) for each in bindings] == [
+        ("ClusterRoleBinding", "ClusterRole", "system:auth-delegator"),
+        ("RoleBinding", "Role", "extension-apiserver-authentication-reader"),
+    ]
+
+
+def test_the_api_service_points_to_the_service_and_the_certificate_is_checked() -> None:
+    (api_service,) = documents(MANIFESTS / "base/api-service.yaml")
+    (service,) = documents(MANIFESTS / "base/service.yaml")
+    assert api_service["spec"]["service"] == {
+        "name": service["metadata"]["name"],
+        "namespace": service["metadata"]["namespace"],
+        "port": service["spec"]["ports"][0]["port"],
+    }
+    assert "insecureSkipTLSVerify" not in api_service["spec"]
+
+
+@pytest.fixture
+def rendered(cluster: Cluster) -> str:
+    return cluster.kubectl("kustomize", str(MANIFESTS / "base"))
+
+
+@pytest.mark.slow
+def test_the_base_builds_with_kustomize_and_the_real_api_server_takes_all_of_it(
+    cluster: Cluster, rendered: str
+) -> None:
+    """A dry run does not keep the namespace for what goes into it, so that is made first."""
+    cluster.kubectl("apply", "-f", str(MANIFESTS / "base/namespace.yaml"))
+    answer = cluster.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=rendered)
+    assert sorted(line.split()[0] for line in answer.splitlines()) == [
+        "apiservice.apiregistration.k8s.io/v1beta1.external.metrics.k8s.io",
+        "clusterrolebinding.rbac.authorization.k8s.io/scaleproof:auth-delegator",
+        "configmap/scaleproof-policies",
+        "deployment.apps/scaleproof",
+        f"namespace/{ADAPTER_NAMESPACE}",
+        "poddisruptionbudget.policy/scaleproof",
+        "rolebinding.rbac.authorization.k8s.io/scaleproof-authentication-reader",
+        "service/scaleproof",
+        "serviceaccount/scaleproof",
+    ]
+
+
+@pytest.mark.slow
+def test_the_role_binding_for_the_authentication_config_map_stays_in_kube_system(rendered: str) -> None:
+    """Kustomize's `namespace:` would move it, and the adapter could not learn whose certificate is the aggregator's."""
+    (binding,) = (each for each in yaml.safe_load_all(rendered) if each["kind"] == "RoleBinding")
+    assert binding["metadata"]["namespace"] == "kube-system"
+
+
+@pytest.mark.slow
+def test_the_adapters_pods_pass_the_restricted_pod_security_standard(cluster: Cluster, rendered: str) -> None:
+    """The namespace enforces it: a pod of the Deployment's template is let in, one that may become root is not."""
+    cluster.kubectl(
+        "apply", "-f", str(MANIFESTS / "base/namespace.yaml"), "-f", str(MANIFESTS / "base/service-account.yaml")
+    )
+    (deployment,) = (each for each in yaml.safe_load_all(rendered) if each["kind"] == "Deployment")
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "one"},
+        "spec": deployment["spec"]["template"]["spec"],
+    }
+    create = ("create", "--dry-run=server", f"--namespace={ADAPTER_NAMESPACE}", "-f", "-")
+    assert "pod/one created" in cluster.kubectl(*create, input=json.dumps(pod))
+
+    pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"] = True
+    with pytest.raises(AssertionError, match="violates PodSecurity"):
+        cluster.kubectl(*create, input=json.dumps(pod))
+
+
+@pytest.mark.slow
+def test_the_example_hpa_keeps_its_tolerance_of_zero_on_this_kubernetes(cluster: Cluster) -> None:
+    """Kubernetes before 1.35 drops the field without a word, and 10 % are ignored again."""
+    with cluster.namespace("inference"):
+        example = str(MANIFESTS / "examples/hpa.yaml")
+        answer = cluster.kubectl("apply", "--dry-run=server", "--validate=strict", "--output=json", "-f", example)
+    behavior = json.loads(answer)["spec"]["behavior"]
+    assert (behavior["scaleUp"]["tolerance"], behavior["scaleDown"]["tolerance"]) == ("0", "0")
+    assert behavior["scaleUp"]["stabilizationWindowSeconds"] == 0
+    assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 300
