@@ -193,7 +193,7 @@ class PrometheusSource:
 
         tries = Retrying(
             retry=retry_if_exception_type(_Unavailable),
-            wait=wait_exponential_jitter(initial=0.1, max=2.0, jitter=0.1),
+            wait=wait_exponential_jitter(multiplier=0.1, max=2.0, jitter=0.1),
             stop=no_time_left,
             sleep=lambda seconds: _pause(min(seconds, deadline.rest)),
             reraise=True,
@@ -206,7 +206,9 @@ class PrometheusSource:
             if deadline.rest <= 0:
                 raise self._timed_out(deadline)
             return parse_result(ask(deadline.rest), at)
-        except QueryError:
+        except QueryError as error:
+            if deadline.is_over:  # its socket was shut: what was read is a torso, whatever it looks like
+                raise self._timed_out(deadline) from error
             raise
         except requests.exceptions.TooManyRedirects as error:
             raise QueryError(Reason.UPSTREAM_REJECTED, f"{self.host} redirects, which is not followed") from error
@@ -244,25 +246,31 @@ def _cause(error: BaseException) -> str:
     return getattr(error, "strerror", None) or type(error).__name__
 
 
-def _read_body(response: requests.Response, *_args: Any, **kwargs: Any) -> requests.Response:
+def _read_body(response: requests.Response, *_args: Any, **_kwargs: Any) -> requests.Response:
     """Read the whole body under the deadline and the size bound, and judge status, type and warnings."""
-    deadline = _deadline()
     host = urlsplit(response.url).netloc.rpartition("@")[2]
-    if response.is_redirect or response.is_permanent_redirect:
-        raise QueryError(Reason.UPSTREAM_REJECTED, f"{host} redirects, which is not followed")
+    try:
+        if response.is_redirect or response.is_permanent_redirect:
+            raise QueryError(Reason.UPSTREAM_REJECTED, f"{host} redirects, which is not followed")
+        response._content = _bounded_body(response, host)
+        response._content_consumed = True  # type: ignore[attr-defined]
+        _judge(response, host)
+    except BaseException:
+        response.close()
+        raise
+    return response
+
+
+def _bounded_body(response: requests.Response, host: str) -> bytes:
+    deadline = _deadline()
     body = bytearray()
     while chunk := _next_chunk(response):
         body += chunk
         if len(body) > MAX_BODY_BYTES:
-            response.close()
             raise QueryError(Reason.UPSTREAM_ERROR, f"{host} answered with more than {MAX_BODY_BYTES} bytes")
         if deadline is not None and deadline.rest <= 0:
-            response.close()
             raise QueryError(Reason.UPSTREAM_TIMEOUT, f"{host} did not finish within {deadline.seconds:g} s")
-    response._content = bytes(body)
-    response._content_consumed = True  # type: ignore[attr-defined]
-    _judge(response, host)
-    return response
+    return bytes(body)
 
 
 def _next_chunk(response: requests.Response) -> bytes:
