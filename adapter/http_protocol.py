@@ -56,9 +56,15 @@ class Connections(web.Server):
         )
         self._limits = limits
 
-    @property
-    def is_full(self) -> bool:
-        return len(self._connections) > self._limits.connections
+    def make_room(self) -> None:
+        """Close the connection that has been idle longest, if there are too many.
+
+        Refusing the newest instead would let a thousand idle connections lock kube-apiserver out.
+        """
+        every = (connection for connection in self.connections if isinstance(connection, _Connection))
+        open_ones = [connection for connection in every if connection.transport is not None]
+        if len(open_ones) >= self._limits.connections:
+            min(open_ones, key=lambda connection: connection.use).force_close()
 
     def __call__(self) -> RequestHandler:
         return _Connection(self, loop=self._loop, **self._kwargs)
@@ -71,9 +77,14 @@ class _Connection(RequestHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         manager = self._manager
+        if isinstance(manager, Connections):
+            manager.make_room()
         super().connection_made(transport)
-        if isinstance(manager, Connections) and manager.is_full:
-            self.force_close()
+
+    @property
+    def use(self) -> tuple[bool, float]:
+        """Whether a request is under way, and since when the connection is as it is; the least is the first to go."""
+        return self._request_in_progress, self._next_keepalive_close_time
 
     def handle_error(
         self,

@@ -22,7 +22,9 @@ def accepts_json(accept: str) -> bool:
 
 def wants_pretty(accept: str) -> bool:
     """Whether a clause carries `pretty=1` or `pretty=true`."""
-    return any(parameters.get("pretty", "") in ("1", "true") for _, parameters in _clauses(accept))
+    return "pretty" in accept and any(
+        parameters.get("pretty", "") in ("1", "true") for _, parameters in _clauses(accept)
+    )
 
 
 def discovery_version(accept: str) -> str | None:
@@ -41,6 +43,9 @@ def discovery_content_type(version: str) -> str:
 
 
 def _clauses(accept: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    if ";" not in accept:
+        yield from ((kind.strip().lower(), {}) for kind in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES])
+        return
     for clause in accept.split(",")[:_MAX_CLAUSES]:
         kind, *rest = (part.strip() for part in clause.split(";"))
         pairs = (part.partition("=") for part in rest)

@@ -217,6 +217,24 @@ def test_with_no_allowed_names_any_certificate_of_the_request_header_ca_is_the_f
     assert (user.is_front_proxy, user.is_client) == (False, True)
 
 
+def test_the_rsa_certificates_that_kubeadm_makes_by_default_are_verified() -> None:
+    authority = Authority("front-proxy-ca", is_rsa=True)
+    trust = ClientTrust(
+        1, request_header_ca=Authority("old").pem + authority.pem, allowed_names=("front-proxy-client",)
+    )
+    peer = PeerVerifier().peer(authority.issue("front-proxy-client").der, trust)
+    assert peer is not None
+    assert peer.is_front_proxy
+
+
+def test_a_certificate_signed_by_a_certificate_that_is_no_authority_proves_nothing() -> None:
+    authority, forger = Authority("front-proxy-ca"), Authority("front-proxy-client")
+    signed = authority.issue("front-proxy-client")
+    trust = ClientTrust(1, request_header_ca=authority.pem + signed.certificate)
+    assert PeerVerifier().peer(forger.issue("front-proxy-client").der, trust) is None
+    assert PeerVerifier().peer(b"no certificate", trust) is None
+
+
 async def test_impersonation_is_refused_rather_than_ignored(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     async with serving(FakeApiServer(cluster.config_map)) as running:

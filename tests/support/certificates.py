@@ -7,9 +7,10 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 CLIENT, SERVER = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
 
 
@@ -34,8 +35,9 @@ class Pair:
 class Authority:
     """A certificate authority of one's own."""
 
-    def __init__(self, name: str) -> None:
-        self.key = ec.generate_private_key(ec.SECP256R1())
+    def __init__(self, name: str, is_rsa: bool = False) -> None:
+        self.is_rsa = is_rsa
+        self.key = _new_key(is_rsa)
         self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         usage = x509.KeyUsage(True, False, True, False, False, True, True, False, False)
         builder = _builder(self.name, self.name, self.key, timedelta(days=3650))
@@ -59,13 +61,17 @@ class Authority:
         lifetime: timedelta = timedelta(days=1),
     ) -> Pair:
         """A certificate as kubeadm makes them: user in CN, groups in O, no subject alternative names for clients."""
-        key = ec.generate_private_key(ec.SECP256R1())
+        key = _new_key(self.is_rsa)
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, name) for name in organizations]
         if common_name:
             attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, common_name))
         subject = x509.Name(attributes)
         builder = _builder(subject, self.name, key, lifetime)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        key_usage = x509.KeyUsage(True, False, True, False, False, False, False, False, False)
+        builder = builder.add_extension(key_usage, critical=True)
+        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
+        builder = builder.add_extension(issuer_key, critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         if usage == SERVER:
             names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
@@ -77,9 +83,11 @@ class Authority:
         return Pair(certificate.public_bytes(serialization.Encoding.PEM).decode(), pem.decode())
 
 
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, lifetime: timedelta
-) -> x509.CertificateBuilder:
+def _new_key(is_rsa: bool) -> Key:
+    return rsa.generate_private_key(65537, 2048) if is_rsa else ec.generate_private_key(ec.SECP256R1())
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: Key, lifetime: timedelta) -> x509.CertificateBuilder:
     """A negative lifetime gives one that has expired."""
     now = datetime.now(UTC)
     start = min(now, now + lifetime) - timedelta(hours=1)
