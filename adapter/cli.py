@@ -13,7 +13,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "serve": ("adapter.serving", "Serve scaling signals through the external metrics API."),
+    "check": ("adapter.checking", "Check policies: what is wrong, where, and what to do about it."),
+}
 """Sub-command → (module that has a Typer `app` with that one command, one line of help)."""
 
 

@@ -35,6 +35,7 @@ class Document:
     file: str
     values: dict[Path, Position] = field(repr=False)
     keys: dict[Path, Position] = field(repr=False)
+    is_broken: bool = False
 
     def value_at(self, path: Path) -> Position:
         """Position of the value at the path, or of its nearest ancestor that exists."""
@@ -47,10 +48,11 @@ class Document:
         return self.keys.get(path) or self.value_at(path)
 
 
-def read_documents(text: str, file: str) -> tuple[list[Document], list[Problem]]:
+def read_documents(text: str, file: str, *, keep_broken: bool = False) -> tuple[list[Document], list[Problem]]:
     """Read all YAML documents of a text; empty documents are left out.
 
-    A document with a problem is not among the documents returned; a syntax error ends the reading there.
+    A document with a problem is left out, or marked as broken where it is to be kept for further checks; a syntax error
+    ends the reading there.
     """
     if len(text) > MAX_TEXT_CHARACTERS:
         message = f"the file has {len(text)} characters, at most {MAX_TEXT_CHARACTERS} are read"
@@ -66,8 +68,8 @@ def read_documents(text: str, file: str) -> tuple[list[Document], list[Problem]]
             reader = _Reader(file)
             value = reader.read(node, (), 0)
             problems += reader.problems
-            if not reader.problems and value is not None:
-                documents.append(Document(value, file, reader.values, reader.keys))
+            if value is not None and (keep_broken or not reader.problems):
+                documents.append(Document(value, file, reader.values, reader.keys, bool(reader.problems)))
     except yaml.MarkedYAMLError as error:
         problems.append(_syntax_problem(error, file))
     except yaml.YAMLError as error:

@@ -30,6 +30,8 @@ def test_a_child_ends_when_the_test_process_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
+        # Until the guard has become the program itself, it has not yet asked to die with its parent.
+        eventually(lambda: Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep"), "the child runs", 10)
         assert is_alive(pid)
         os.kill(parent.pid, signal.SIGKILL)
     eventually(lambda: not is_alive(pid), "the child has ended", 10)

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import requests
-from certificates import Authority, KeyPair
+from certificate_files import Authority, KeyPair
 from child_process import ChildProcess, free_port
 
 SCALEPROOF = Path(sys.executable).parent / "scaleproof"

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
-from certificates import Authority
+from certificate_files import Authority
 from child_process import ChildProcess, eventually, free_port
 from control_plane import ControlPlane, binary, start_kwok
 

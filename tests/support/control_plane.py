@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import requests
-from certificates import Authority, KeyPair
+from certificate_files import Authority, KeyPair
 from child_process import ChildProcess, free_port
 
 REPOSITORY = Path(__file__).parents[2]

@@ -1,0 +1,146 @@
+"""The board: the signals of the moment, rendered once per tick and served many times.
+
+Written by the pollers, read by the server, both on one event loop. An entry that is not renewed runs out, so that a
+stuck poller can never serve an old value for ever.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from adapter.core.external_metrics import (
+    MetricValue,
+    Reply,
+    bad_request,
+    no_signal,
+    render_value_list,
+    unknown_metric,
+)
+from adapter.core.label_selectors import SelectorError, parse_label_selector
+from adapter.core.policy_reading import LoadedPolicy
+from adapter.core.quantity import MAX_VALUE
+from adapter.core.reasons import Missing, Reason
+from adapter.core.signals import GroupSignal, NoSignal, Signal
+
+GRACE_TICKS = 2
+GRACE_SECONDS = 10.0
+
+STARTING = Missing(Reason.STARTING, "the policy has not been evaluated since the adapter started")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one policy publishes: its signals by group, the tick they belong to and when they run out."""
+
+    loaded: LoadedPolicy
+    t: float | None = None
+    groups: tuple[GroupSignal, ...] = ()
+    expires: float = 0.0
+    reply: Reply | None = None
+
+
+class Board:
+    """The entries by namespace and metric name in lower case, as the HPA asks for them."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._entries: dict[tuple[str, str], Entry] = {}
+
+    def keep(self, policies: Iterable[LoadedPolicy]) -> None:
+        """Hold entries for just these policies; what a policy published before it changed stays until its next tick."""
+        kept = {}
+        for one in policies:
+            before = self._entries.get(_key(one))
+            is_same = before is not None and before.loaded.policy.key == one.policy.key
+            kept[_key(one)] = before if before is not None and is_same else Entry(one)
+        self._entries = kept
+
+    def publish(self, loaded: LoadedPolicy, t: float, groups: Sequence[GroupSignal]) -> None:
+        """Put up the signals of a tick; the answer without a selector is rendered here, once."""
+        if _key(loaded) not in self._entries:
+            return  # withdrawn while it was being evaluated
+        metric = loaded.policy.spec.publish.metric
+        entry = Entry(loaded, t, tuple(groups), t + GRACE_TICKS * loaded.plan.every + GRACE_SECONDS)
+        reply = _render(entry, metric, entry.groups)
+        self._entries[_key(loaded)] = Entry(loaded, t, entry.groups, entry.expires, reply)
+
+    def reply(self, namespace: str, metric: str, label_selector: str) -> Reply:
+        """The answer to a GET of the metric; every error is a Status."""
+        entry = self._entries.get((namespace, metric.lower()))
+        try:
+            selector = parse_label_selector(label_selector) if label_selector else None
+        except SelectorError as error:
+            return bad_request(str(error)).reply()
+        if entry is None:
+            return unknown_metric(metric).reply()
+        missing = self._age(entry)
+        if missing is not None or entry.reply is None:
+            return _no_signal(metric, missing or STARTING, entry.t)
+        if selector is None and metric == entry.loaded.policy.spec.publish.metric:
+            return entry.reply
+        groups = [group for group in entry.groups if selector is None or selector.matches(group.labels)]
+        return _render(entry, metric, groups)
+
+    def _age(self, entry: Entry) -> Missing | None:
+        if entry.t is None:
+            return STARTING
+        if self._now() > entry.expires:
+            return Missing(Reason.STALE, f"the last evaluation was {self._now() - entry.t:.0f} s ago")
+        return None
+
+    def account(self) -> list[dict[str, object]]:
+        """Every signal with its account, as plain data."""
+        return [one for entry in self._entries.values() for one in self._accounts(entry)]
+
+    def _accounts(self, entry: Entry) -> list[dict[str, object]]:
+        namespace, policy = entry.loaded.policy.key
+        common = {
+            "namespace": namespace,
+            "policy": policy,
+            "metric": entry.loaded.policy.spec.publish.metric,
+            "t": entry.t,
+        }
+        missing = self._age(entry)
+        if missing is not None:
+            return [{**common, "labels": {}, **_outcome(NoSignal(missing))}]
+        return [{**common, "labels": dict(group.labels), **_outcome(group.outcome)} for group in entry.groups]
+
+
+def _outcome(outcome: Signal | NoSignal) -> dict[str, object]:
+    why = outcome.why.as_data() if outcome.why is not None else None
+    match outcome:
+        case Signal():
+            return {"value": outcome.text, "as_of": outcome.as_of, "reason": None, "message": "", "why": why}
+        case NoSignal(missing):
+            return {"value": None, "as_of": None, "reason": missing.reason, "message": missing.message, "why": why}
+
+
+def _key(loaded: LoadedPolicy) -> tuple[str, str]:
+    return (loaded.policy.metadata.namespace, loaded.policy.spec.publish.metric.lower())
+
+
+def _no_signal(metric: str, missing: Missing, t: float | None) -> Reply:
+    return no_signal(metric, missing.reason, str(missing)).reply(t)
+
+
+def _render(entry: Entry, metric: str, groups: Sequence[GroupSignal]) -> Reply:
+    """The list of the groups' items, or the error that stands for all: a shorter list would scale down."""
+    if not groups:
+        if entry.loaded.policy.spec.by and not entry.groups:
+            return _no_signal(metric, Missing(Reason.EMPTY, "no group has been seen"), entry.t)
+        return unknown_metric(metric).reply(entry.t)
+    if len(groups) > 1 and not entry.loaded.policy.spec.publish.sum:
+        labels = ", ".join(entry.loaded.policy.spec.by)
+        message = (
+            f'the selector matches {len(groups)} groups of "{metric}", which would be added up:'
+            f" select one by {labels}, or set publish.sum: true in the policy"
+        )
+        return bad_request(message).reply(entry.t)
+    signals = []
+    for group in groups:
+        if isinstance(group.outcome, NoSignal):
+            return _no_signal(metric, group.outcome.missing, entry.t)
+        signals.append((group, group.outcome))
+    if sum(signal.value_milli for _, signal in signals) > MAX_VALUE * 1000:
+        return _no_signal(metric, Missing(Reason.TOO_LARGE, f"the items add up to more than {MAX_VALUE}"), entry.t)
+    items = [MetricValue(metric, group.labels, signal.as_of, signal.text) for group, signal in signals]
+    return Reply(200, render_value_list(items), entry.t)

@@ -1,0 +1,90 @@
+"""Explaining: the account of a signal, made from the very numbers that decided it."""
+
+from collections.abc import Sequence
+from math import fsum
+
+from adapter.core.coverage import ReplicaState
+from adapter.core.demand import Contribution, TermPlan
+from adapter.core.plans import InputPlan, PolicyPlan
+from adapter.core.publishing import Decision, Published, Side
+from adapter.core.readings import Reading
+from adapter.core.signals import InputWhy, TermWhy, Why, finite_or_none
+from adapter.core.units import show_duration
+
+
+def input_why(plan: InputPlan, reading: Reading) -> InputWhy:
+    """What was read for one input, and what was wrong with it."""
+    values = [measured.value for measured in reading.values.values()]
+    missing = reading.failure or next(iter(reading.bad.values()), None)
+    return InputWhy(
+        name=plan.name,
+        unit=plan.unit.base,
+        pods=len(values),
+        total=fsum(values) if values else None,
+        smallest=min(values, default=None),
+        largest=max(values, default=None),
+        as_of=min((measured.time for measured in reading.values.values()), default=None),
+        reason=missing.reason if missing else None,
+        message=missing.message if missing else "; ".join(reading.notes),
+    )
+
+
+def term_why(term: TermPlan, contributions: Sequence[Contribution], interval: tuple[float, float]) -> TermWhy:
+    """One term's demand with its arithmetic written out."""
+    parts = []
+    for one in contributions:
+        text = f"{one.component.text} = {one.low:.6g} ÷ {one.component.divisor_up:.6g} = {one.up:.6g}"
+        if one.is_held:
+            text += f" (held from {one.as_of:.0f})"
+        elif not one.is_complete and one.missing is not None:
+            text += f" ({one.missing.reason})"
+        parts.append(text)
+    up, down = interval
+    return TermWhy(term.name, term.kind, up, finite_or_none(down), "; plus ".join(parts))
+
+
+def decided_by(decision: Decision, terms: Sequence[TermWhy]) -> str:
+    """Which term, or N, made the value."""
+    up = max(terms, key=lambda term: term.up, default=None)
+    match decision.side:
+        case Side.UP:
+            name = up.name if up is not None else "none"
+            above = "N unknown" if decision.n is None else f"above N {decision.n:g}"
+            return f"term {name}: U {decision.up:.6g}, {above}"
+        case Side.DOWN:
+            bounded = max(terms, key=lambda term: term.down if term.down is not None else float("inf"), default=None)
+            name = bounded.name if bounded is not None else "none"
+            return f"term {name}: D {decision.down:.6g}, below N {decision.n:g}"
+        case Side.HELD:
+            upper = "∞" if finite_or_none(decision.down) is None else f"{decision.down:.6g}"
+            return f"N {decision.n:g}, within [{decision.up:.6g}, {upper}]"
+
+
+def explain(
+    plan: PolicyPlan,
+    t: float,
+    instant: float,
+    replicas: ReplicaState,
+    decision: Decision,
+    published: Published,
+    inputs: Sequence[InputWhy],
+    terms: Sequence[TermWhy],
+) -> Why:
+    """The whole account of one evaluation."""
+    steps = (f"asked at t - {show_duration(plan.offset)}", f"combine {plan.policy.spec.combine}", *published.steps)
+    notes = tuple(one.message for one in inputs if one.reason is None and one.message)
+    if replicas.missing is not None:
+        notes = (*notes, replicas.missing.message)
+    return Why(
+        t=t,
+        instant=instant,
+        inputs=tuple(inputs),
+        terms=tuple(terms),
+        up=finite_or_none(decision.up),
+        down=finite_or_none(decision.down),
+        n=replicas.n,
+        ready=replicas.ready,
+        decided_by=decided_by(decision, terms),
+        steps=steps,
+        notes=notes,
+    )

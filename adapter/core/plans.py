@@ -1,0 +1,277 @@
+"""Plans: a policy made ready to run, with every query text written out and every default in place.
+
+Made once when a policy is loaded, so that nothing here costs anything per tick. A raw query is a selector that is asked
+with the policy's look-back; a derived query is asked as it stands and may name a freshness selector.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil
+
+from adapter.core import promql
+from adapter.core.policy import Policy
+from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, ReplicasPreset, ReplicasQuery
+from adapter.core.presets import PresetLibrary, SeriesPreset, SharePreset, Take
+from adapter.core.units import Unit
+
+N_WINDOW_SECONDS = 60.0
+"""Replicas as of the grid are the largest spec.replicas of this time, so that a stale reading cannot oscillate."""
+
+SCRAPE_TIMEOUT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One query that may give a series, and the labels on it under which the canonical ones stand."""
+
+    query: str
+    is_raw: bool
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesPlan:
+    """One series of an input: of its alternatives, per pod the first that answers counts."""
+
+    name: str
+    alternatives: tuple[Alternative, ...]
+    take: Take = Take.LATEST
+    scale: float = 1.0
+    is_optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputPlan:
+    """One input: what to ask and how its answers become one number per pod.
+
+    `parts` are the labels that tell the series of one pod apart; None means that any other label does.
+    """
+
+    name: str
+    unit: Unit
+    per: tuple[str, ...]
+    by: tuple[str, ...]
+    parts: tuple[str, ...] | None
+    reduce: str | None
+    series: tuple[SeriesPlan, ...]
+    share: SharePreset | None
+    max_age: float
+    window: float
+    missing: MissingRule
+    freshness: str | None = None
+    kind: str = "gauge"
+    needs_base: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasPlan:
+    """Where N and the ready pods are read."""
+
+    spec: InputPlan
+    ready: InputPlan | None
+    pods: InputPlan | None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPlan:
+    """A policy ready to run. `queries` are the texts to ask at every tick, each once."""
+
+    policy: Policy
+    every: float
+    memory_ticks: int
+    offset: float
+    lookback: float
+    inputs: Mapping[str, InputPlan]
+    replicas: ReplicasPlan | None
+    queries: tuple[tuple[str, bool], ...]
+
+    def asked(self, query: str, is_raw: bool) -> str:
+        """The text that goes to the source at a tick."""
+        return promql.with_range(query, self.lookback) if is_raw else query
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name of the policy."""
+        return self.policy.key
+
+
+def default_offset(scrape_interval: float) -> float:
+    """Seconds after which answers about an instant no longer change: 18 s for a scrape of 15 s, 34 s for 30 s."""
+    timeout = min(SCRAPE_TIMEOUT_SECONDS, scrape_interval)
+    return float(ceil(max(1.1 * scrape_interval, timeout) + 1))
+
+
+def plan_policy(policy: Policy, library: PresetLibrary) -> PolicyPlan:
+    """The plan of a policy whose preset names and queries have been checked; KeyError or ValueError otherwise."""
+    spec = policy.spec
+    by = tuple(spec.by)
+    inputs = {name: _plan_input(name, declared, policy, library) for name, declared in spec.inputs.items()}
+    inputs = {name: plan for name, plan in inputs.items() if plan.kind != "histogram"}
+    replicas = _plan_replicas(policy, library, by)
+    offset = default_offset(spec.scrape_interval) if spec.offset is None else spec.offset
+    every_plan = [*inputs.values(), *_replica_inputs(replicas)]
+    lookback = max(max(2 * plan.max_age, plan.window) for plan in every_plan)
+    return PolicyPlan(
+        policy=policy,
+        every=spec.every,
+        memory_ticks=int(spec.memory / spec.every),
+        offset=offset,
+        lookback=lookback,
+        inputs=inputs,
+        replicas=replicas,
+        queries=_queries(every_plan),
+    )
+
+
+def _replica_inputs(replicas: ReplicasPlan | None) -> list[InputPlan]:
+    if replicas is None:
+        return []
+    return [plan for plan in (replicas.spec, replicas.ready, replicas.pods) if plan is not None]
+
+
+def _queries(plans: list[InputPlan]) -> tuple[tuple[str, bool], ...]:
+    asked: dict[tuple[str, bool], None] = {}
+    for plan in plans:
+        for series in plan.series:
+            for alternative in series.alternatives:
+                asked[(alternative.query, alternative.is_raw)] = None
+        if plan.freshness is not None:
+            asked[(plan.freshness, True)] = None
+    return tuple(asked)
+
+
+def _plan_input(name: str, declared: PresetInput | QueryInput, policy: Policy, library: PresetLibrary) -> InputPlan:
+    if isinstance(declared, QueryInput):
+        return _plan_query(name, declared, policy)
+    preset = library.input(declared.preset)
+    if preset is None:
+        raise KeyError(declared.preset)
+    namespace = policy.metadata.namespace
+    label_names = library.label_names(declared.preset)
+    return InputPlan(
+        name=name,
+        unit=preset.unit,
+        per=preset.per,
+        by=tuple(policy.spec.by),
+        parts=preset.parts,
+        reduce=preset.reduce,
+        series=tuple(
+            SeriesPlan(
+                name=series_name,
+                alternatives=_alternatives(series, declared.match, label_names, namespace),
+                take=series.take,
+                scale=series.scale,
+                is_optional=series.optional,
+            )
+            for series_name, series in preset.series.items()
+        ),
+        share=preset.share,
+        max_age=declared.max_age,
+        window=declared.window or preset.window or 0.0,
+        missing=declared.missing,
+        kind=preset.kind,
+        needs_base=preset.needs_base,
+    )
+
+
+def _alternatives(
+    series: SeriesPreset, match: Mapping[str, str], label_names: tuple[dict[str, str], ...], namespace: str
+) -> tuple[Alternative, ...]:
+    """Every metric name under every place of the labels; a later place excludes what an earlier one covers.
+
+    A preset reads the policy's own namespace; series that carry no namespace label count as its own.
+    """
+    wanted = {"namespace": f"~{promql.literal(namespace)}|", **series.match, **match}
+    found = []
+    for metric in series.metrics:
+        for index, names in enumerate(label_names):
+            matchers = {names.get(label, label): value for label, value in wanted.items()}
+            if names.get("pod", "pod") != "pod":
+                matchers.setdefault(names["pod"], "!")
+            for earlier in label_names[:index]:
+                if "pod" in earlier and names.get("pod") != earlier["pod"]:
+                    matchers.setdefault(earlier["pod"], "")
+            found.append(Alternative(promql.selector(metric, matchers), True, names))
+    return tuple(found)
+
+
+def _plan_query(name: str, declared: QueryInput, policy: Policy) -> InputPlan:
+    is_raw = promql.kind_of(declared.query) is promql.QueryKind.SELECTOR
+    adds = declared.reduce in ("sum", "mean", "max", "min")
+    return InputPlan(
+        name=name,
+        unit=declared.unit,
+        per=declared.per,
+        by=tuple(policy.spec.by),
+        parts=None if adds else (),
+        reduce=declared.reduce,
+        series=(SeriesPlan("value", (Alternative(declared.query.strip(), is_raw),)),),
+        share=None,
+        max_age=declared.max_age,
+        window=0.0,
+        missing=declared.missing,
+        freshness=declared.freshness,
+    )
+
+
+def _plan_replicas(policy: Policy, library: PresetLibrary, by: tuple[str, ...]) -> ReplicasPlan | None:
+    declared = policy.spec.replicas
+    if declared is None:
+        return None
+    if isinstance(declared, ReplicasQuery):
+        spec = _replica_input("replicas", (_own(declared.query),), (), by, declared.max_age)
+        ready = None
+        if declared.ready is not None:
+            ready = _replica_input("ready", (_own(declared.ready),), (), by, declared.max_age)
+        return ReplicasPlan(spec, ready, None)
+    return _plan_replicas_preset(policy, declared, library, by)
+
+
+def _own(query: str) -> Alternative:
+    return Alternative(query.strip(), promql.kind_of(query) is promql.QueryKind.SELECTOR)
+
+
+def _plan_replicas_preset(
+    policy: Policy, declared: ReplicasPreset, library: PresetLibrary, by: tuple[str, ...]
+) -> ReplicasPlan:
+    preset = library.replicas(declared.preset)
+    if preset is None:
+        raise KeyError(declared.preset)
+    namespace = policy.metadata.namespace
+
+    def read(name: str, series: SeriesPreset, match: Mapping[str, str], per: tuple[str, ...]) -> InputPlan:
+        return _replica_input(name, _alternatives(series, match, ({},), namespace), per, by, declared.max_age)
+
+    workload = ("namespace", preset.pods_of) if preset.pods_of else ("namespace",)
+    pods = None
+    owner = declared.match.get(preset.pods_of or "")
+    if preset.pods is not None and owner and not owner.startswith("~"):
+        # A Deployment's pods are named DEPLOYMENT-REPLICASETHASH-SUFFIX.
+        names = {"pod": f"~{promql.literal(owner)}-[a-z0-9]+-[a-z0-9]+"}
+        kept = {label: value for label, value in declared.match.items() if label != preset.pods_of}
+        pods = read("pods", preset.pods, {**kept, **names}, ("pod",))
+    return ReplicasPlan(
+        spec=read("replicas", preset.spec, declared.match, workload),
+        ready=read("ready", preset.ready, declared.match, workload),
+        pods=pods,
+    )
+
+
+def _replica_input(
+    name: str, alternatives: tuple[Alternative, ...], per: tuple[str, ...], by: tuple[str, ...], max_age: float
+) -> InputPlan:
+    take = Take.LARGEST if name == "replicas" else Take.LATEST
+    # Two exporters that tell the same (kube-state-metrics for availability) are counted once, the larger believed.
+    return InputPlan(
+        name=name,
+        unit=Unit.COUNT,
+        per=per,
+        by=by,
+        parts=None,
+        reduce="max",
+        series=(SeriesPlan("value", alternatives, take),),
+        share=None,
+        max_age=max_age,
+        window=N_WINDOW_SECONDS,
+        missing=MissingRule(),
+    )

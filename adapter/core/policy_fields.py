@@ -1,0 +1,49 @@
+"""Field types that the parts of the policy document share: durations, shares, names, and the strict model.
+
+Ranges stand here, words about what they mean stand with the fields that use them.
+"""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from adapter.core.refusals import Refusal, between, positive, refuse
+from adapter.core.units import parse_duration, parse_number, parse_rate, parse_share
+
+Every = Annotated[float, between(parse_duration, 1, 3600, "a duration from 1s to 1h")]
+Memory = Annotated[float, between(parse_duration, 1, 86_400, "a duration from 1s to 24h")]
+Wait = Annotated[float, between(parse_duration, 0, 3600, "a duration from 0 to 1h")]
+Span = Annotated[float, between(parse_duration, 0.001, 86_400, "a duration above 0, at most 24h")]
+Share = Annotated[float, positive(parse_share, "a share above 0, e.g. 80%")]
+Rate = Annotated[float, positive(parse_rate, "a rate above 0, e.g. 4.4/s")]
+Number = Annotated[float, positive(parse_number, "a number above 0")]
+NotNegative = Annotated[float, between(parse_number, 0, 1e15, "a number from 0")]
+
+_NAME = re.compile(r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")
+_NAMESPACE = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
+_METRIC = re.compile(r"^[A-Za-z0-9_.:|-]{1,253}$")
+_LABEL = re.compile(r"^[a-zA-Z_][a-zA-Z0-9_]{0,127}$")
+_IDENTIFIER = re.compile(r"^[a-zA-Z_][a-zA-Z0-9_-]{0,62}$")
+
+
+class Model(BaseModel):
+    """Strict and frozen: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def _matching(pattern: re.Pattern[str], what: str) -> Any:
+    def check(value: object) -> str:
+        if not isinstance(value, str) or not pattern.match(value):
+            raise refuse("name-invalid", f'"{value}" is not {what}')
+        return value
+
+    return Refusal(check)
+
+
+Label = Annotated[str, _matching(_LABEL, "a Prometheus label name (letters, digits and _)")]
+InputName = Annotated[str, _matching(_IDENTIFIER, "a name of an input (letters, digits, _ and -)")]
+KUBERNETES_NAME = _matching(_NAME, "a Kubernetes name (lower-case letters, digits, - and .)")
+KUBERNETES_NAMESPACE = _matching(_NAMESPACE, "a Kubernetes namespace (lower-case letters, digits and -)")
+METRIC_NAME = _matching(_METRIC, "a metric name (letters, digits and _ . : | -, at most 253)")

@@ -1,0 +1,119 @@
+"""The terms of a policy: rules that turn inputs into demand, each a model of its own.
+
+Models only; the arithmetic stands in demand.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Tag
+
+from adapter.core.policy_fields import InputName, Model, Number, Rate, Share, Span
+from adapter.core.units import Unit, parse_bytes, parse_number, parse_share
+
+
+class UpDown(Model):
+    """Two values, one per direction."""
+
+    up: object
+    down: object
+
+
+class TermBase(Model):
+    """What every term may say."""
+
+    when: str | None = None
+
+
+class Drain(Model):
+    """A backlog to be drained, added to a proportional term."""
+
+    backlog: InputName
+    drain: Span | None = None
+    rate_per_replica: Rate | None = None
+
+
+class ThroughputTerm(TermBase):
+    """Arrivals over a share of what one replica can do."""
+
+    throughput: InputName
+    share: Share = 0.8
+    rate_per_replica: Rate | None = None
+    plus: Drain | None = None
+
+
+class BacklogTerm(Drain, TermBase):
+    """Waiting requests over what one replica drains in the time given."""
+
+
+class ConcurrencyTerm(TermBase):
+    """Requests in flight over what one replica should hold."""
+
+    concurrency: InputName
+    per_replica: Number
+
+
+class UtilizationTerm(TermBase):
+    """Sum of the pods' utilizations over the target."""
+
+    utilization: InputName
+    target: Share
+
+
+Amount = float | str
+
+
+def parse_amount(value: object, unit: Unit) -> float:
+    """A share for a ratio or percent input, bytes for a bytes input, else a number."""
+    if unit.base is Unit.RATIO:
+        return parse_share(value)
+    return parse_bytes(value) if unit is Unit.BYTES else parse_number(value)
+
+
+class HeadroomTerm(TermBase):
+    """Use above the base over the room that one replica may fill."""
+
+    headroom: InputName
+    base: Amount = 0
+    capacity: Amount | None = None
+    keep_free: Amount | UpDown
+
+
+class LatencyTerm(TermBase):
+    """Percentile over objective; raises only."""
+
+    latency: InputName
+    objective: Span
+    max_step: Share = 0.5
+
+
+TERM_KINDS: Mapping[str, type[TermBase]] = {
+    "throughput": ThroughputTerm,
+    "backlog": BacklogTerm,
+    "concurrency": ConcurrencyTerm,
+    "utilization": UtilizationTerm,
+    "headroom": HeadroomTerm,
+    "latency": LatencyTerm,
+}
+
+
+def _term_kind(value: Any) -> str | None:
+    if isinstance(value, dict):
+        named = [kind for kind in TERM_KINDS if kind in value]
+        return f"<{named[0]}>" if len(named) == 1 else None
+    return next((f"<{kind}>" for kind, model in TERM_KINDS.items() if type(value) is model), None)
+
+
+Term = Annotated[
+    Annotated[ThroughputTerm, Tag("<throughput>")]
+    | Annotated[BacklogTerm, Tag("<backlog>")]
+    | Annotated[ConcurrencyTerm, Tag("<concurrency>")]
+    | Annotated[UtilizationTerm, Tag("<utilization>")]
+    | Annotated[HeadroomTerm, Tag("<headroom>")]
+    | Annotated[LatencyTerm, Tag("<latency>")],
+    Discriminator(
+        _term_kind,
+        custom_error_type="term-kind",
+        custom_error_message="a term names exactly one of " + ", ".join(TERM_KINDS),
+    ),
+]

@@ -1,0 +1,158 @@
+"""The series of one pod as one number: duplicates, parts, staleness, sentinels, rates.
+
+The lowest step of reading: it sees the series of one pod for one input and knows neither groups nor other pods.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum, isfinite, isnan
+from statistics import median
+
+from adapter.core.plans import InputPlan, SeriesPlan
+from adapter.core.presets import Take
+from adapter.core.quantity import MAX_VALUE
+from adapter.core.reasons import Missing, Reason
+from adapter.core.samples import Sample, Series
+
+Entity = tuple[str, ...]
+"""The values of the labels in `per`: most often one pod's name."""
+
+LATE_INTERVALS = 1.5
+"""A series whose newest sample is older than this many of its own intervals (and a second) has missed a scrape."""
+
+# DCGM's blanks for "no value": int32, int64 (as a double) and fp64, each followed by three more specific ones.
+# Source: dcgm_structs.h, DCGM_INT32_BLANK, DCGM_INT64_BLANK, DCGM_FP64_BLANK.
+_SENTINEL_RANGES = ((2147483632.0, 2147483635.0), (140737488355328.0, 140737488355331.0))
+_SENTINEL_FROM = 9223372036854774784.0
+
+
+def is_sentinel(value: float) -> bool:
+    """Whether a number is one of DCGM's marks for "no value"."""
+    return value >= _SENTINEL_FROM or any(low <= value <= high for low, high in _SENTINEL_RANGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A pod's number in the base unit, the time of its oldest sample, and whether it missed a scrape since."""
+
+    value: float
+    time: float
+    is_late: bool = False
+
+
+def parts_of(plan: InputPlan, members: list[Series], instant: float) -> list[Series] | Missing:
+    """One series per part of a pod; series that only differ in other labels are one, or a duplicate."""
+    if len(members) == 1:
+        return members
+    by_part: dict[tuple[object, ...], list[Series]] = defaultdict(list)
+    ignored = {*plan.per, *plan.by}
+    for series in members:
+        if plan.parts is None:
+            part: tuple[object, ...] = tuple(label for label in series.labels if label[0] not in ignored)
+        else:
+            part = tuple(series.label(label) for label in plan.parts)
+        by_part[part].append(series)
+    chosen = []
+    for same in by_part.values():
+        one = same[0] if len(same) == 1 else _one_of(plan, same, instant)
+        if isinstance(one, Missing):
+            return one
+        chosen.append(one)
+    return chosen
+
+
+def _one_of(plan: InputPlan, same: list[Series], instant: float) -> Series | Missing:
+    live = [series for series in same if not _is_late(series, instant)] or same
+    first = min(live, key=lambda series: (-series.samples[-1].time, series.labels))
+    if plan.reduce == "any" or all(series.samples[-1] == first.samples[-1] for series in live):
+        return first
+    differing = sorted(
+        {name for series in live for name, value in series.labels if first.label(name) != value}
+        | {name for name, value in first.labels for series in live if series.label(name) != value}
+    )
+    message = f"{plan.name}: {len(live)} series differ only in {', '.join(differing) or 'nothing'}, outside per"
+    return Missing(Reason.DUPLICATE_SERIES, message)
+
+
+def _is_late(series: Series, instant: float) -> bool:
+    interval = _interval(series)
+    return interval is not None and instant - series.samples[-1].time > LATE_INTERVALS * interval + 1
+
+
+def _interval(series: Series) -> float | None:
+    times = [sample.time for sample in series.samples]
+    if len(times) < 2:
+        return None
+    return median(later - earlier for earlier, later in pairwise(times))
+
+
+def read_entity(
+    plan: InputPlan, series_plan: SeriesPlan, entity: Entity, parts: list[Series], instant: float
+) -> Measured | Missing:
+    values: list[float] = []
+    times: list[float] = []
+    is_late = False
+    where = f"{plan.name}: {'/'.join(entity) or 'the series'}"
+    for series in parts:
+        newest = series.samples[-1]
+        if instant - newest.time > plan.max_age:
+            age = instant - newest.time
+            return Missing(Reason.STALE, f"{where}: newest sample is {age:.0f} s old, at most {plan.max_age:g} s")
+        taken = _take(series_plan.take, series.samples, instant - plan.window)
+        if isinstance(taken, Missing):
+            return Missing(taken.reason, f"{where}: {taken.message}")
+        values.append(taken)
+        times.append(newest.time)
+        is_late = is_late or _is_late(series, instant)
+    value = plan.unit.to_base(_reduce(plan.reduce, values) * series_plan.scale)
+    return Measured(value, min(times), is_late)
+
+
+def _take(take: Take, samples: tuple[Sample, ...], since: float) -> float | Missing:
+    if take is Take.LATEST:
+        return _checked(samples[-1].value)
+    inside = [sample for sample in samples if sample.time >= since] or [samples[-1]]
+    for sample in inside:
+        checked = _checked(sample.value)
+        if isinstance(checked, Missing):
+            return checked
+    if take is Take.LARGEST:
+        return max(sample.value for sample in inside)
+    if len(inside) < 2 or inside[-1].time <= inside[0].time:
+        return Missing(Reason.EMPTY, "fewer than two samples in the window, so no rate yet")
+    elapsed = inside[-1].time - inside[0].time
+    if take is Take.CHANGE:
+        return (inside[-1].value - inside[0].value) / elapsed
+    # A counter that falls has been reset: what it shows afterwards is all new.
+    steps = pairwise(inside)
+    increase = fsum(b.value - a.value if b.value >= a.value else b.value for a, b in steps)
+    return increase / elapsed
+
+
+def _checked(value: float) -> float | Missing:
+    if isnan(value):
+        return Missing(Reason.NOT_A_NUMBER, "the sample is not a number")
+    if not isfinite(value):
+        return Missing(Reason.INFINITE, f"the sample is {value:+g}")
+    if is_sentinel(value):
+        return Missing(Reason.SENTINEL, f"{value:.0f} is a mark for no value")
+    if value < 0:
+        return Missing(Reason.NEGATIVE, f"the sample is {value:g}, below 0")
+    if value > MAX_VALUE:
+        return Missing(Reason.TOO_LARGE, f"the sample is {value:g}, at most {MAX_VALUE} can be served")
+    return value
+
+
+def _reduce(how: str | None, values: list[float]) -> float:
+    if len(values) == 1:
+        return values[0]
+    match how:
+        case "mean":
+            return fsum(values) / len(values)
+        case "max":
+            return max(values)
+        case "min":
+            return min(values)
+        case _:
+            return fsum(values)

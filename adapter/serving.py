@@ -1,0 +1,179 @@
+"""`scaleproof serve`: ties the policies, the pollers, the board and the server together for the life of a process."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+
+from adapter import clock
+from adapter.board import Board
+from adapter.bundled import load_presets
+from adapter.core.policy_reading import LoadedPolicy
+from adapter.core.problems import Problem
+from adapter.kube import ApiServerConfigurationError
+from adapter.logs import configure_logs
+from adapter.own_endpoint import OwnEndpoint
+from adapter.policy_folder import PolicyFolder, PolicyFolderError
+from adapter.poller import Asker, PolicyPoller
+from adapter.prometheus import PrometheusSource
+from adapter.server import ServerStartError, start_server
+from adapter.settings import Settings, SettingsError, load_settings
+from adapter.telemetry import Telemetry
+
+LOOK_SECONDS = 2.0
+"""The policy folder is looked at this often, so that a change is in force, or counted as broken, within 4 s."""
+
+_log = structlog.get_logger("scaleproof")
+
+
+class StartError(Exception):
+    """The process cannot start; the message says what to do about it."""
+
+
+class Adapter:
+    """Everything that runs in one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.telemetry = Telemetry()
+        self.board = Board(clock.now)
+        self.asker = Asker(PrometheusSource(settings.prometheus, on_query=self.telemetry.queried))
+        self.folder = PolicyFolder(settings.policies, load_presets(), self.report_broken)
+        self.pollers: dict[tuple[str, str], tuple[LoadedPolicy, asyncio.Task[None]]] = {}
+        self.has_read_policies = False
+
+    def report_broken(self, file: str, problems: list[Problem]) -> None:
+        """Count a broken file once and log each of its problems with its place."""
+        self.telemetry.policy_file_broken()
+        for problem in problems:
+            _log.error("policy-problem", place=str(problem).splitlines()[0], fix=problem.fix)
+
+    def apply(self, policies: Mapping[tuple[str, str], LoadedPolicy]) -> None:
+        """Start what is new, stop what is gone, restart what changed; what stays is not touched."""
+        for key in [one for one in self.pollers if one not in policies]:
+            _, task = self.pollers.pop(key)
+            task.cancel()
+            self.telemetry.forget_value(key)
+            _log.info("policy-withdrawn", policy="/".join(key))
+        for key, loaded in policies.items():
+            running = self.pollers.get(key)
+            if running is not None and running[0] is loaded:
+                continue
+            if running is not None:
+                running[1].cancel()
+            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry)
+            self.pollers[key] = (loaded, asyncio.create_task(poller.run()))
+            _log.info("policy-in-force", policy="/".join(key), file=loaded.document.file)
+        self.board.keep(list(policies.values()))
+        self.telemetry.policies_in_force(len(policies))
+
+    async def watch_folder(self) -> None:
+        """Look at the folder until cancelled; a folder that cannot be read keeps what is in force."""
+        fault = ""
+        while True:
+            try:
+                policies = await asyncio.to_thread(self.folder.look)
+                self.apply(policies)
+                self.has_read_policies, fault = True, ""
+            except (PolicyFolderError, OSError) as error:
+                if str(error) != fault:
+                    self.telemetry.policy_file_broken()
+                    _log.error("policy-folder-unreadable", reason=str(error))
+                fault = str(error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def not_ready(self) -> list[str]:
+        """Why the process is not ready, Prometheus aside: its absence is told per signal."""
+        return [] if self.has_read_policies else ["the policies have not been read yet"]
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT, then drain."""
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopping.set)
+        try:
+            self.apply(self.folder.look())
+        except PolicyFolderError as error:
+            raise StartError(str(error)) from error
+        self.has_read_policies = True
+        own = OwnEndpoint(self.telemetry.exposition, self.board.account)
+        server = await start_server(
+            self.settings, self.board, self.not_ready, self.telemetry.requested, self.telemetry.tls_pair_broken
+        )
+        watching = asyncio.create_task(self.watch_folder())
+        try:
+            host, _, port = self.settings.metrics_bind_address.rpartition(":")
+            try:
+                own_port = await own.start(host.strip("[]"), int(port))
+            except OSError as error:
+                message = (
+                    f"cannot listen on --metrics-bind-address {self.settings.metrics_bind_address}: {error.strerror}"
+                )
+                raise StartError(f"{message}; free the port or give another") from error
+            _log.info("serving", url=server.url, metrics_port=own_port, policies=len(self.pollers))
+            print(f"metrics http://{host or '0.0.0.0'}:{own_port}/metrics", flush=True)  # noqa: S104, T201 - told to whoever started us
+            print(f"ready {server.url}", flush=True)  # noqa: T201 - told to whoever started us
+            await stopping.wait()
+            _log.info("draining")
+            await server.drain()
+        finally:
+            watching.cancel()
+            for _, task in self.pollers.values():
+                task.cancel()
+            await server.close()
+            await own.close()
+            self.asker.close()
+
+
+app = typer.Typer(add_completion=False)
+
+Text = Annotated[str | None, typer.Option()]
+File = Annotated[Path | None, typer.Option()]
+
+
+@app.command()
+def serve(
+    policies: Annotated[Path | None, typer.Option(help="Folder (or file) with the policies.")] = None,
+    prometheus: Annotated[str | None, typer.Option(help="URL of Prometheus.")] = None,
+    bind_address: Annotated[str | None, typer.Option(help="Address to listen on (0.0.0.0).")] = None,
+    secure_port: Annotated[int | None, typer.Option(help="Port for HTTPS; 0 takes a free one (6443).")] = None,
+    tls_cert_file: Annotated[Path | None, typer.Option(help="Serving certificate (PEM).")] = None,
+    tls_private_key_file: Annotated[Path | None, typer.Option(help="Key of the serving certificate (PEM).")] = None,
+    kubeconfig: Annotated[Path | None, typer.Option(help="Way to the API server; in a Pod not needed.")] = None,
+    metrics_bind_address: Annotated[str | None, typer.Option(help="ADDRESS:PORT of /metrics and /explain.")] = None,
+    authorization_mode: Annotated[str | None, typer.Option(help="Webhook, or AlwaysAllow on loopback.")] = None,
+    client_ca_file: Annotated[Path | None, typer.Option(help="CA of client certificates.")] = None,
+    requestheader_client_ca_file: Annotated[Path | None, typer.Option(help="CA of the front proxy.")] = None,
+    requestheader_allowed_names: Annotated[str | None, typer.Option(help="Names of the front proxy, a,b.")] = None,
+    requestheader_username_headers: Annotated[str | None, typer.Option(help="Headers with the user.")] = None,
+    requestheader_uid_headers: Annotated[str | None, typer.Option(help="Headers with the user's UID.")] = None,
+    requestheader_group_headers: Annotated[str | None, typer.Option(help="Headers with the groups.")] = None,
+    requestheader_extra_headers_prefix: Annotated[str | None, typer.Option(help="Prefixes of more headers.")] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML file with the same settings.")] = None,
+) -> None:
+    """Serve scaling signals through the external metrics API. Every flag is also SCALEPROOF_… in the environment."""
+    flags = {name: value for name, value in locals().items() if name != "config"}
+    configure_logs()
+    try:
+        settings = load_settings(flags, os.environ, config)
+        run_until_done(Adapter(settings))
+    except (SettingsError, StartError, ServerStartError, ApiServerConfigurationError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from error
+
+
+def run_until_done(adapter: Adapter) -> None:
+    """Run on uvloop where it is installed; threads that still wait for a source are not waited for."""
+    if sys.platform == "win32":
+        asyncio.run(adapter.run())
+        return
+    import uvloop
+
+    uvloop.run(adapter.run())

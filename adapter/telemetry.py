@@ -1,0 +1,148 @@
+"""The adapter's own metrics and its log of changes.
+
+Counts what happens and logs a line when a policy's state changes, not at every tick. The names are an interface.
+"""
+
+from collections.abc import Sequence
+
+import structlog
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from adapter import clock
+from adapter.core.policy_reading import LoadedPolicy
+from adapter.core.signals import GroupSignal, NoSignal, Signal
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_log = structlog.get_logger("scaleproof.signals")
+
+_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10)
+
+
+class Telemetry:
+    """All metrics of one process, in a registry of their own."""
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the series and nothing that anybody asks for
+        self.registry = CollectorRegistry()
+        policy = ["namespace", "policy"]
+        self._value = Gauge("scaleproof_signal_value", "Value served, by policy.", policy, registry=self.registry)
+        self._age = Gauge(
+            "scaleproof_signal_age_seconds",
+            "Age of the oldest sample behind the value.",
+            policy,
+            registry=self.registry,
+        )
+        self._no_signal = Counter(
+            "scaleproof_no_signal", "Evaluations without a signal.", [*policy, "reason"], registry=self.registry
+        )
+        self._bad_samples = Counter(
+            "scaleproof_bad_inputs",
+            "Readings of inputs that were not used.",
+            [*policy, "input", "reason"],
+            registry=self.registry,
+        )
+        self._evaluation = Histogram(
+            "scaleproof_evaluation_seconds",
+            "From a tick's time to its signal.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._failures = Counter(
+            "scaleproof_evaluation_failures",
+            "Evaluations that ended in a fault of ours.",
+            policy,
+            registry=self.registry,
+        )
+        self._queries = Counter("scaleproof_queries", "Queries by outcome.", ["outcome"], registry=self.registry)
+        self._requests = Counter("scaleproof_requests", "Requests answered, by code.", ["code"], registry=self.registry)
+        self._policy_errors = Counter(
+            "scaleproof_policy_reload_errors", "Policy files found broken.", registry=self.registry
+        )
+        self._tls_errors = Counter(
+            "scaleproof_tls_reload_errors", "Serving pairs on disk that could not be used.", registry=self.registry
+        )
+        self._policies = Gauge("scaleproof_policies", "Policies in force.", registry=self.registry)
+        self._as_of: dict[tuple[str, str], float] = {}
+        self._state: dict[tuple[str, str, tuple[tuple[str, str], ...]], str] = {}
+
+    def evaluated(self, loaded: LoadedPolicy, t: float, groups: Sequence[GroupSignal], seconds: float) -> None:
+        """Count an evaluation; a group of several is shown by its largest value."""
+        namespace, policy = loaded.policy.key
+        self._evaluation.observe(seconds)
+        signals = [group.outcome for group in groups if isinstance(group.outcome, Signal)]
+        if signals:
+            self._value.labels(namespace, policy).set(max(signal.value_milli for signal in signals) / 1000)
+            self._as_of[loaded.policy.key] = min(signal.as_of for signal in signals)
+        else:
+            self.forget_value(loaded.policy.key)
+        for group in groups:
+            outcome = group.outcome
+            if isinstance(outcome, NoSignal):
+                self._no_signal.labels(namespace, policy, outcome.missing.reason).inc()
+            for one in outcome.why.inputs if outcome.why is not None else ():
+                if one.reason is not None:
+                    self._bad_samples.labels(namespace, policy, one.name, one.reason).inc()
+            self._log_change(loaded, t, group)
+
+    def forget_value(self, key: tuple[str, str]) -> None:
+        """Show no value for a policy that has none, rather than its last."""
+        if self._as_of.pop(key, None) is not None:
+            self._value.remove(*key)
+            self._age.remove(*key)
+
+    def _log_change(self, loaded: LoadedPolicy, t: float, group: GroupSignal) -> None:
+        """One line when a signal comes, goes or goes for another reason."""
+        namespace, policy = loaded.policy.key
+        key = (namespace, policy, tuple(sorted(group.labels.items())))
+        outcome = group.outcome
+        state = outcome.missing.reason if isinstance(outcome, NoSignal) else "signal"
+        if self._state.get(key) == state:
+            return
+        self._state[key] = state
+        about = {
+            "policy": f"{namespace}/{policy}",
+            "t": t,
+            **{f"label_{name}": value for name, value in group.labels.items()},
+        }
+        if isinstance(outcome, NoSignal):
+            _log.warning("no-signal", reason=outcome.missing.reason, message=outcome.missing.message, **about)
+        else:
+            _log.info("signal", value=outcome.text, decided_by=outcome.why.decided_by, **about)
+
+    def evaluation_failed(self, key: tuple[str, str]) -> None:
+        """Count a fault of ours."""
+        self._failures.labels(*key).inc()
+
+    def queried(self, outcome: str) -> None:
+        """Count a query's outcome: success or the reason why not."""
+        self._queries.labels(outcome).inc()
+
+    def requested(self, code: int) -> None:
+        """Count an answer of the API."""
+        self._requests.labels(str(code)).inc()
+
+    def policy_file_broken(self) -> None:
+        """Count a broken policy file."""
+        self._policy_errors.inc()
+
+    def tls_pair_broken(self) -> None:
+        """Count a serving pair that could not be used."""
+        self._tls_errors.inc()
+
+    def policies_in_force(self, count: int) -> None:
+        """Set how many policies are evaluated."""
+        self._policies.set(count)
+
+    def exposition(self) -> bytes:
+        """All metrics in the text format."""
+        for key, as_of in self._as_of.items():
+            self._age.labels(*key).set(clock.now() - as_of)
+        return generate_latest(self.registry)
