@@ -22,7 +22,7 @@ from adapter.prometheus import Deadline, PrometheusSource
 from adapter.telemetry import Telemetry
 
 MAX_QUERY_SECONDS = 10.0
-FIRST_REFILL_SECONDS = 10.0
+LEAST_REFILL_SECONDS = 2.0
 REFILL_RETRY_SECONDS = 15.0
 MAX_REFILL_TRIES = 20
 POLICY_QUERIES_AT_ONCE = 8
@@ -86,7 +86,7 @@ class PolicyPoller:
         """Evaluate on the grid until cancelled."""
         every = self._plan.every
         # What was is fetched before the first tick comes due, so that it is served with its full memory.
-        await self._refill(int(clock.now() // every), FIRST_REFILL_SECONDS)
+        await self._refill(int(clock.now() // every))
         while True:
             k = int(clock.now() // every) + 1
             await clock.sleep_until(k * every)
@@ -100,7 +100,7 @@ class PolicyPoller:
         t = k * self._plan.every
         started = clock.monotonic()
         if k - 1 not in self._ticks or self._wants_refill(k):
-            await self._refill(k - 1, min(MAX_QUERY_SECONDS, self._plan.every))
+            await self._refill(k - 1)
         answers = await self._ask_all(t - self._plan.offset)
         self._ticks[k] = read_tick(self._plan, t, answers)
         for old in [one for one in self._ticks if one <= k - self._plan.memory_ticks]:
@@ -132,7 +132,7 @@ class PolicyPoller:
         is_due = self._refill_tries < MAX_REFILL_TRIES and clock.monotonic() >= self._next_refill
         return is_due and bool(self._missing_ticks(k - 1))
 
-    async def _refill(self, last: int, seconds: float) -> None:
+    async def _refill(self, last: int) -> None:
         """Fetch the ticks that the memory lacks, up to the last; what cannot be had is tried again later."""
         missing = self._missing_ticks(last)
         if not missing:
@@ -140,7 +140,7 @@ class PolicyPoller:
         self._refill_tries += 1
         self._next_refill = clock.monotonic() + REFILL_RETRY_SECONDS
         first, every = missing[0], self._plan.every
-        end = clock.monotonic() + seconds
+        end = clock.monotonic() + max(LEAST_REFILL_SECONDS, min(MAX_QUERY_SECONDS, every))
         asked = (self._history(query, is_raw, first, last, end) for query, is_raw in self._plan.queries)
         histories = dict(await asyncio.gather(*asked))
         if any(answer.failure is not None for answer in histories.values()):

@@ -121,7 +121,7 @@ class _Reader:
                 self.add(key_node, "yaml-key", "a key must be plain text", "write the key as a word")
                 continue
             key = str(key_node.value)
-            if key == "<<" and key_node.style is None:
+            if key == "<<" and not key_node.style:
                 self.add(key_node, "yaml-merge", "merge keys (<<) are not read", "write the keys out")
                 continue
             if key in result:
@@ -135,9 +135,9 @@ class _Reader:
 
     def scalar(self, node: Node) -> object:
         text = str(node.value)
-        if getattr(node, "style", None) is not None or node.tag == "tag:yaml.org,2002:str":
+        if getattr(node, "style", None):  # quoted, or a block
             return text
-        if not node.tag.startswith("tag:yaml.org,2002:"):
+        if not node.tag.startswith("tag:yaml.org,2002:") or "python/" in node.tag:
             self.add(node, "yaml-tag", f"the tag {node.tag} is not read", "remove the tag")
             return None
         return plain_scalar(text)

@@ -1,0 +1,267 @@
+"""`scaleproof check`: every problem with its place, what is allowed and what to do, in words and as JSON."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from adapter_process import SCALEPROOF
+from policy_world import LIBRARY
+
+from adapter.core.documents import read_documents
+from adapter.core.policy_reading import read_policies
+from adapter.core.problems import Problem, Severity
+
+ROOT = Path(__file__).parents[2]
+
+GOOD = """\
+apiVersion: scaleproof.dev/v1alpha1
+kind: ScalingPolicy
+metadata: {name: q, namespace: prod}
+spec:
+  replicas: {preset: kube/deployment-replicas, match: {deployment: q}}
+  inputs:
+    queue: {query: queue_depth, unit: count}
+    gpu: {preset: dcgm/engine-active, match: {pod: "~q-.*"}}
+    kv: {preset: vllm/kv-cache-usage}
+  terms:
+    batch: {concurrency: queue, per_replica: 10}
+    compute: {utilization: gpu, target: 70%}
+    cache: {headroom: kv, keep_free: 35%}
+  publish: {metric: q-replicas}
+"""
+
+
+def problems_of(text: str) -> list[Problem]:
+    return read_policies(text, "p.yaml", LIBRARY)[1]
+
+
+def replaced(*pairs: tuple[str, str]) -> str:
+    text = GOOD
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def test_a_good_policy_has_no_problem() -> None:
+    loaded, problems = read_policies(GOOD, "p.yaml", LIBRARY)
+    assert (len(loaded), problems) == (1, [])
+
+
+# (what is wrong, what to write instead, code, line, column, words of the message, words of the fix)
+FAULTS = [
+    ("unknown-key", ("per_replica: 10", "per_replica: 10, limit: 4"), 11, 50, 'unknown key "limit"', "allowed here"),
+    ("unknown-key", ("  publish:", "  publisch:"), 14, 3, 'unknown key "publisch"', "did you mean publish?"),
+    (
+        "unknown-key",
+        ("per_replica: 10", "per_replica: 10, threshold: 4"),
+        11,
+        46,
+        "threshold",
+        "target stands in a term",
+    ),
+    ("required-key", (", target: 70%", ""), 12, 14, "target is required", "write e.g. target: 70%"),
+    ("value-range", ("per_replica: 10", "per_replica: 0"), 11, 46, "must be greater than 0", "above 0"),
+    ("unit-mismatch", ("target: 70%", "target: 70"), 12, 41, "cannot be reached", ""),
+    ("target-too-high", ("target: 70%", "target: 95%"), 12, 41, "above 0.9", "50% to 80%"),
+    ("unit-mismatch", ("concurrency: queue", "concurrency: kv"), 11, 26, "is in ratio", "count"),
+    ("unknown-input", ("concurrency: queue", "concurrency: que"), 11, 26, 'no input is called "que"', "queue?"),
+    (
+        "unknown-preset",
+        ("vllm/kv-cache-usage", "vllm/kv-cache-use"),
+        9,
+        18,
+        "vllm/kv-cache-use",
+        "vllm/kv-cache-usage?",
+    ),
+    ("promql", ("query: queue_depth", 'query: "sum("'), 7, 20, "not valid PromQL", "correct the query"),
+    ("input-source", ("query: queue_depth, ", ""), 7, 12, "names a preset or a query", "write preset"),
+    ("term-kind", ("concurrency: queue, ", ""), 11, 12, "names exactly one of", "one rule per term"),
+    ("value-invalid", ("unit: count", "unit: pounds"), 7, 39, '"pounds"', ""),
+    ("headroom-no-room", ("keep_free: 35%", "keep_free: 100%"), 13, 38, "no room is left", "lower base"),
+    ("name-invalid", ("name: q,", "name: Q_1,"), 3, 18, '"Q_1" is not a Kubernetes name', ""),
+    ("duplicate-key", ("  publish:", "  terms: {}\n  publish:"), 14, 3, "stands twice, first at line 10", "remove one"),
+    ("missing-rule", ("unit: count", "unit: count, missing: ignore"), 7, 55, "no rule for missing data", "rise_only"),
+    (
+        "memory-range",
+        ("  replicas:", "  every: 1m\n  memory: 30s\n  replicas:"),
+        5,
+        3,
+        "must hold from 1",
+        "memory: 10m",
+    ),
+    ("value-invalid", ("  replicas:", "  every: 15\n  replicas:"), 5, 10, "15 is not a duration", ""),
+    (
+        "hold-beyond-memory",
+        ("unit: count", "unit: count, missing: {hold: 20m}"),
+        7,
+        55,
+        "shorter than memory",
+        "shorten",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "change", "line", "column", "words", "fix"), FAULTS, ids=[f"{i}-{row[0]}" for i, row in enumerate(FAULTS)]
+)
+def test_each_fault_is_told_with_its_place_and_its_fix(
+    code: str, change: tuple[str, str], line: int, column: int, words: str, fix: str
+) -> None:
+    found = [problem for problem in problems_of(replaced(change)) if problem.code == code]
+    assert len(found) == 1, problems_of(replaced(change))
+    (problem,) = found
+    assert (problem.position.line, problem.position.column) == (line, column), problem
+    assert words in problem.message
+    assert fix in problem.fix
+    assert problem.severity is Severity.ERROR
+
+
+def test_all_problems_of_a_file_come_in_one_run() -> None:
+    text = replaced(
+        ("target: 70%", "target: 700"), ("per_replica: 10", "per_replica: -1"), ("{metric: q-replicas}", "{}")
+    )
+    assert [problem.code for problem in problems_of(text)] == ["value-range", "unit-mismatch", "required-key"]
+
+
+WARNINGS = [
+    ("replicas-missing", ("  replicas: {preset: kube/deployment-replicas, match: {deployment: q}}\n", "")),
+    ("no-unbounded-term", ("    batch: {concurrency: queue, per_replica: 10}\n", "")),
+    ("unused-input", ("    cache: {headroom: kv, keep_free: 35%}\n", "")),
+    ("freshness-missing", ("query: queue_depth", "query: sum(queue_depth)")),
+    ("offset-too-small", ("  replicas:", "  every: 1s\n  offset: 2s\n  replicas:")),
+]
+
+
+@pytest.mark.parametrize(("code", "change"), WARNINGS, ids=[row[0] for row in WARNINGS])
+def test_what_scales_badly_is_a_warning_and_refuses_nothing(code: str, change: tuple[str, str]) -> None:
+    loaded, problems = read_policies(replaced(change), "p.yaml", LIBRARY)
+    assert len(loaded) == 1
+    assert code in [problem.code for problem in problems]
+    assert all(problem.severity is Severity.WARNING for problem in problems)
+
+
+def test_a_drain_below_the_stable_one_is_a_warning() -> None:
+    text = """\
+apiVersion: scaleproof.dev/v1alpha1
+kind: ScalingPolicy
+metadata: {name: q, namespace: prod}
+spec:
+  inputs: {waiting: {query: waiting, unit: count}}
+  capacity: {rate_per_replica: 4/s, cold_start: 4m}
+  terms: {queue: {backlog: waiting, drain: 60s}}
+  publish: {metric: q}
+"""
+    # 2 ÷ π × (240 + 30) = 171.9 s
+    codes = {problem.code: problem for problem in problems_of(text)}
+    assert "172s" in codes["drain-too-short"].message
+    assert "backlog-alone" in codes
+
+
+def test_vram_without_a_base_is_refused_since_weights_never_divide() -> None:
+    change = ("preset: vllm/kv-cache-usage", "preset: dcgm/vram-used-ratio")
+    assert [problem.code for problem in problems_of(replaced(change))] == ["base-missing"]
+
+
+def test_completions_are_refused_as_arrivals() -> None:
+    text = replaced(
+        ("preset: vllm/kv-cache-usage", "preset: vllm/request-completions"),
+        ("{headroom: kv, keep_free: 35%}", "{throughput: kv, rate_per_replica: 4/s}"),
+    )
+    assert [problem.code for problem in problems_of(text)] == ["completions-saturate"]
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([SCALEPROOF, "check", *arguments], capture_output=True, text=True, timeout=30)
+
+
+def test_the_command_ends_with_0_1_or_2_and_writes_json(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(GOOD)
+    assert run(tmp_path).returncode == 0
+    (tmp_path / "bad.yml").write_text(
+        replaced(("name: q,", "name: r,"), ("q-replicas", "r"), ("target: 70%", "target: 95%"))
+    )
+    ended = run("--output", "json", tmp_path)
+    assert ended.returncode == 1
+    (problem,) = json.loads(ended.stdout)["problems"]
+    assert problem == {
+        "file": str(tmp_path / "bad.yml"),
+        "line": 12,
+        "column": 41,
+        "code": "target-too-high",
+        "severity": "error",
+        "message": "spec.terms.compute.target: target 0.95 is above 0.9, so a full replica never asks for another",
+        "fix": "use a target from 50% to 80%",
+    }
+    assert run(tmp_path / "nosuch.yaml").returncode == 2
+    assert run().returncode == 2
+
+
+def test_two_files_that_claim_one_metric_are_named_both(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GOOD)
+    (tmp_path / "b.yaml").write_text(replaced(("name: q,", "name: r,"), ("q-replicas", "Q-Replicas")))
+    ended = run("--output", "json", tmp_path)
+    (problem,) = json.loads(ended.stdout)["problems"]
+    assert (problem["code"], problem["file"], problem["line"]) == ("duplicate-metric", str(tmp_path / "b.yaml"), 14)
+    assert f"{tmp_path / 'a.yaml'}:14:21" in problem["message"]
+
+
+def test_an_hpa_beside_its_policy_is_not_judged(tmp_path: Path) -> None:
+    hpa = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: q}\n"
+    (tmp_path / "a.yaml").write_text(GOOD + hpa)
+    assert run(tmp_path).returncode == 0
+
+
+def test_the_policy_of_the_design_loads_unchanged() -> None:
+    text = (ROOT / "tests/policy/llama-70b.yaml").read_text()
+    loaded, problems = read_policies(text, "llama-70b.yaml", LIBRARY)
+    assert len(loaded) == 1
+    assert {problem.code for problem in problems} == {"not-in-force"}
+
+
+def test_the_simplest_useful_policy_has_12_lines() -> None:
+    text = """\
+apiVersion: scaleproof.dev/v1alpha1
+kind: ScalingPolicy
+metadata:
+  name: chat
+  namespace: prod
+spec:
+  inputs:
+    flight: {preset: vllm/requests-in-flight}
+  terms:
+    batch: {concurrency: flight, per_replica: 10}
+  publish:
+    metric: chat-replicas
+"""
+    assert len(text.splitlines()) == 12
+    loaded, _ = read_policies(text, "p.yaml", LIBRARY)
+    assert len(loaded) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a: [", "yaml-syntax"),
+        ("", "empty-file"),
+        ("- 1", "value-invalid"),
+        ("a: &x 1\nb: !!python/name:os.system", "yaml-tag"),
+        ("<<: {a: 1}", "yaml-merge"),
+        (
+            "a: &a [x, x, x, x, x, x, x, x]\n"
+            + "\n".join(f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join(['*' + chr(97 + i)] * 8)}]" for i in range(8)),
+            "yaml-too-large",
+        ),
+    ],
+    ids=["syntax", "empty", "list", "tag", "merge", "aliases"],
+)
+def test_a_text_that_is_no_policy_is_a_problem_and_never_a_crash(text: str, code: str) -> None:
+    assert code in [problem.code for problem in problems_of(text)]
+
+
+def test_words_of_other_yaml_versions_stay_words() -> None:
+    (document,), _ = read_documents("a: on\nb: 1:30\nc: 0o17\nd: 1e3\ne: ~\nf: .5\ng: 010", "x")
+    data: Any = document.value
+    assert data == {"a": "on", "b": "1:30", "c": "0o17", "d": 1000.0, "e": None, "f": 0.5, "g": 10}
