@@ -77,8 +77,16 @@ def policies_of(tmp_path: Path) -> Callable[[str, str], Path]:
 
 
 @pytest.fixture
+def adapter_kubeconfig(cluster: Cluster) -> Path:
+    """The way to the API server of an adapter with the ServiceAccount and the rights of manifests/base, no others."""
+    files = [f"--filename={BASE / name}" for name in ("namespace.yaml", "service-account.yaml", "rbac.yaml")]
+    cluster.kubectl("apply", *files)
+    return cluster.service_account_kubeconfig(ADAPTER_NAMESPACE, "scaleproof")
+
+
+@pytest.fixture
 def start_story(
-    cluster: Cluster, tmp_path: Path, policies_of: Callable[[str, str], Path]
+    cluster: Cluster, adapter_kubeconfig: Path, tmp_path: Path, policies_of: Callable[[str, str], Path]
 ) -> Iterator[Callable[[str, int], Story]]:
     """Start a story in a namespace, with one replica and so many requests in flight."""
     with ExitStack() as stack:
@@ -93,7 +101,15 @@ def start_story(
             stack.callback(prometheus.close)
             follower = DeploymentFollower(exporter, cluster, prometheus)
             stack.callback(follower.close)
-            adapter = start_adapter(cluster, tmp_path, policies_of("in-flight.yaml", namespace), prometheus.url)
+            adapter = AdapterProcess(
+                tmp_path,
+                policies_of("in-flight.yaml", namespace),
+                prometheus.url,
+                cluster.serving,
+                cluster.authority.certificate_file,
+                flags=[f"--kubeconfig={adapter_kubeconfig}"],
+                bind_address="127.0.0.1" if cluster.host == "localhost" else "0.0.0.0",
+            )
             stack.callback(adapter.close)
             adapter.wait_ready()
             cluster.register_adapter(adapter.port)
@@ -104,19 +120,3 @@ def start_story(
             return story
 
         yield start
-
-
-def start_adapter(cluster: Cluster, folder: Path, policies: Path, prometheus_url: str) -> AdapterProcess:
-    """Start the adapter with the ServiceAccount and the rights of manifests/base, and none beside."""
-    files = [f"--filename={BASE / name}" for name in ("namespace.yaml", "service-account.yaml", "rbac.yaml")]
-    cluster.kubectl("apply", *files)
-    kubeconfig = cluster.service_account_kubeconfig(ADAPTER_NAMESPACE, "scaleproof")
-    return AdapterProcess(
-        folder,
-        policies,
-        prometheus_url,
-        cluster.serving,
-        cluster.authority.certificate_file,
-        flags=[f"--kubeconfig={kubeconfig}"],
-        bind_address="127.0.0.1" if cluster.host == "localhost" else "0.0.0.0",
-    )

@@ -1,7 +1,9 @@
 """Adapters that know nothing of each other serve the same bytes for the same instant of the grid.
 
 No cluster: the requests come as the aggregator sends them. The load changes several times a second, a pod comes and
-goes, and the exporters take 0.4 s to answer, so that Prometheus' answers for a recent instant change when asked again.
+goes, and the exporters take 0.4 s to answer, so that Prometheus' answers for a recent instant change when asked again:
+a sample is stamped when its scrape starts and stored when it ends. One of two adapters asks 0.4 s later than the other,
+so with `offset: 0s` they disagree at most ticks, and with the policy's two seconds they never may.
 """
 
 import random
@@ -15,6 +17,7 @@ import requests
 from adapter_process import AdapterProcess, FrontProxy
 from child_process import eventually
 from inference_exporter import InferenceExporter
+from late_prometheus import LatePrometheus
 from prometheus_process import PrometheusProcess
 
 pytestmark = pytest.mark.slow
@@ -91,20 +94,26 @@ def prometheus(tmp_path: Path) -> Iterator[PrometheusProcess]:
         yield started
 
 
+StartAdapter = Callable[..., tuple[AdapterProcess, Poller]]
+"""Name, and by how many seconds it asks late → the adapter and its poller."""
+
+
 @pytest.fixture
 def start_adapter(
     tmp_path: Path, prometheus: PrometheusProcess, policies_of: Callable[[str, str], Path]
-) -> Iterator[Callable[[str], tuple[AdapterProcess, Poller]]]:
+) -> Iterator[StartAdapter]:
     """Start an adapter by name, and something that polls it."""
     front_proxy = FrontProxy(tmp_path)
     policies = policies_of("busy.yaml", "inference")
     with ExitStack() as stack:
 
-        def start(name: str) -> tuple[AdapterProcess, Poller]:
+        def start(name: str, asks_late_seconds: float = 0) -> tuple[AdapterProcess, Poller]:
+            late = LatePrometheus(prometheus.url, asks_late_seconds)
+            stack.callback(late.close)
             adapter = AdapterProcess(
                 tmp_path,
                 policies,
-                prometheus.url,
+                late.url,
                 front_proxy.serving,
                 front_proxy.serving_authority.certificate_file,
                 client=front_proxy.certificate,
@@ -126,13 +135,13 @@ def values(bodies: dict[str, set[bytes]]) -> set[bytes]:
 
 
 def test_two_adapters_serve_equal_bodies_at_every_equal_tick(
-    start_adapter: Callable[[str], tuple[AdapterProcess, Poller]],
+    start_adapter: StartAdapter,
 ) -> None:
     """The second starts later, so its first ticks come from refetched windows. The bodies must differ between ticks,
     or their equality would say nothing."""
     _, first = start_adapter("first")
     eventually(lambda: len(first.bodies) >= 5, "the first adapter serves", 60)
-    _, second = start_adapter("second")
+    _, second = start_adapter("second", asks_late_seconds=0.4)
     eventually(lambda: len(first.bodies.keys() & second.bodies.keys()) >= PAIRS, f"{PAIRS} ticks served by both", 150)
 
     common = sorted(first.bodies.keys() & second.bodies.keys())
@@ -142,10 +151,10 @@ def test_two_adapters_serve_equal_bodies_at_every_equal_tick(
 
 
 def test_a_killed_adapter_answers_503_until_it_serves_the_bytes_of_one_that_was_never_killed(
-    start_adapter: Callable[[str], tuple[AdapterProcess, Poller]],
+    start_adapter: StartAdapter,
 ) -> None:
     victim, victims_answers = start_adapter("victim")
-    _, survivors_answers = start_adapter("survivor")
+    _, survivors_answers = start_adapter("survivor", asks_late_seconds=0.4)
     for poller in (victims_answers, survivors_answers):
         eventually(lambda poller=poller: len(poller.bodies) >= 5, "both serve", 60)
 

@@ -1,6 +1,8 @@
 """The manifests are what a real API server accepts, and give the adapter no right that it does not need."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +100,10 @@ def test_the_example_hpa_keeps_its_tolerance_of_zero_on_this_kubernetes(cluster:
     assert (behavior["scaleUp"]["tolerance"], behavior["scaleDown"]["tolerance"]) == ("0", "0")
     assert behavior["scaleUp"]["stabilizationWindowSeconds"] == 0
     assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 300
+
+
+def test_the_shipped_policies_pass_the_check() -> None:
+    """As an operator would check them, and with nothing to warn of."""
+    command = [Path(sys.executable).parent / "scaleproof", "check", "--output", "json", MANIFESTS / "base/policies"]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (finished.returncode, json.loads(finished.stdout)) == (0, {"problems": []})

@@ -125,12 +125,20 @@ class Cluster:
         finally:
             self.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
 
+    def service_account_token(self, namespace: str, name: str) -> str:
+        """Return a fresh token of a ServiceAccount, which may be about to be made by its controller."""
+
+        def token() -> str | None:
+            try:
+                return self.kubectl("create", "token", name, f"--namespace={namespace}", "--duration=1h").strip()
+            except AssertionError:
+                return None
+
+        return eventually(token, f"a token for ServiceAccount {namespace}/{name}", every_seconds=0.2)
+
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
         """Return a kubeconfig with a fresh token of a ServiceAccount: what a pod of it may do, and no more."""
-        token = eventually(
-            lambda: self.kubectl("create", "token", name, f"--namespace={namespace}", "--duration=1h").strip(),
-            f"a token for ServiceAccount {namespace}/{name}",
-        )
+        token = self.service_account_token(namespace, name)
         document = json.loads(self.kubectl("config", "view", "--raw", "--minify", "--flatten", "--output=json"))
         document["users"] = [{"name": document["users"][0]["name"], "user": {"token": token}}]
         path = self.folder / f"{namespace}.{name}.kubeconfig"

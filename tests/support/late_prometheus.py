@@ -1,0 +1,36 @@
+"""A way to Prometheus on which every question arrives late: what a busier or more distant adapter would be answered."""
+
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import requests
+
+
+class LatePrometheus:
+    """Passes GETs on after a delay, one connection for each, so that questions do not wait for each other."""
+
+    def __init__(self, url: str, delay_seconds: float) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                time.sleep(delay_seconds)
+                with requests.Session() as session:
+                    session.trust_env = False
+                    answer = session.get(f"{url}{self.path}", timeout=10)
+                self.send_response(answer.status_code)
+                self.send_header("Content-Type", answer.headers["Content-Type"])
+                self.send_header("Content-Length", str(len(answer.content)))
+                self.end_headers()
+                self.wfile.write(answer.content)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
