@@ -35,7 +35,7 @@ types: setup
 	$(BIN)/mypy
 
 fast: setup
-	$(BIN)/pytest -q -m "not slow"
+	$(BIN)/pytest -q -n 3 -m "not slow"
 
 check: lint types fast
 

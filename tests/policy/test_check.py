@@ -58,7 +58,7 @@ FAULTS = [
         "unknown-key",
         ("per_replica: 10", "per_replica: 10, threshold: 4"),
         11,
-        46,
+        50,
         "threshold",
         "target stands in a term",
     ),
