@@ -52,15 +52,15 @@ def cover(plan: InputPlan, reading: Reading, replicas: ReplicaState, seen: Itera
 
 def is_per_pod(plan: InputPlan, reading: Reading) -> bool:
     """Whether the reading is of pods, which replicas tell the number of, rather than of gateways or a sum."""
-    if "pod" not in plan.per:
+    place = plan.pod_place
+    if place is None:
         return False
-    place = plan.per.index("pod")
     entities = [*reading.values, *reading.bad]
     return not entities or any(entity[place] for entity in entities)
 
 
 def _pod(plan: InputPlan, entity: Entity) -> str:
-    return entity[plan.per.index("pod")]
+    return entity[plan.pod_place or 0]
 
 
 def _against_memory(plan: InputPlan, reading: Reading, seen: Iterable[Entity]) -> Coverage:

@@ -19,6 +19,9 @@ N_WINDOW_SECONDS = 60.0
 
 SCRAPE_TIMEOUT_SECONDS = 10.0
 
+POD_LABELS = ("pod", "exported_pod", "pod_name", "kubernetes_pod_name")
+"""Labels under which a pod's name stands on series: the plain one, and what older relabelling made of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
@@ -61,6 +64,11 @@ class InputPlan:
     freshness: str | None = None
     kind: str = "gauge"
     needs_base: bool = False
+
+    @property
+    def pod_place(self) -> int | None:
+        """Where in an entity the pod's name stands; None if the input is not told apart by pods."""
+        return next((self.per.index(label) for label in POD_LABELS if label in self.per), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,8 +128,8 @@ def _read_series(
     values: dict[Entity, Measured] = {}
     bad: dict[Entity, Missing] = {}
     notes: tuple[str, ...] = ()
-    if len(entities) > 1 and "pod" in plan.per:
-        place = plan.per.index("pod")
+    place = plan.pod_place
+    if len(entities) > 1 and place is not None:
         unlabelled = [entity for entity in entities if not entity[place]]
         if unlabelled:
             notes = (f"{plan.name}: {len(unlabelled)} series without a pod belong to nobody and are left out",)
