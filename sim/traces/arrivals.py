@@ -6,7 +6,7 @@ licence.
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -41,7 +41,7 @@ def count_requests(log: Iterable[str]) -> list[Bucket]:
     return [Bucket(*sums[step]) if step in sums else Bucket(0, 0, 0) for step in range(last + 1)]
 
 
-def write_arrivals(logs: dict[str, Sequence[Bucket]]) -> str:
+def write_arrivals(logs: Mapping[str, Sequence[Bucket]]) -> str:
     """The counts as CSV text."""
     lines = [",".join(_COLUMNS)]
     for name, buckets in logs.items():

@@ -2,8 +2,8 @@
 
 `python -m sim.traces.generator` writes the shipped file anew, the same text for the same seed. The log covers one hour;
 the second hour is the first once more at half as much again (× 1.5). The schedule stands in for whoever scaled the
-recorded workload: ⌈arrivals per second of the last two minutes ÷ 80 % of one replica's best rate⌉, looked at every 30 s,
-up at once, down by one when the largest of the last five minutes allows it. It is not what scaleproof would have done.
+recorded workload: ⌈arrivals per second of the last two minutes ÷ 80 % of one replica's best rate⌉, looked at every
+30 s, up at once, down by one when the largest of the last five minutes allows it. scaleproof would have done otherwise.
 """
 
 import argparse
