@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -28,7 +29,11 @@ from sim.demo.wording import paste_lines
 from sim.traces.metric_trace import read_metric_trace
 
 MAX_FAILURES_IN_A_ROW = 5
-ATTRIBUTION = "arrivals: Azure LLM inference trace 2023 (Patel et al., ISCA 2024), CC BY 4.0, scaled; replicas: made up"
+LOOK_AT = 0.7
+ATTRIBUTION = (
+    "arrivals: Azure LLM inference trace 2023 (Patel et al., ISCA 2024; CC BY 4.0), scaled; the rest is simulated,"
+    " and replicas follow the recording, not the signal"
+)
 
 app = typer.Typer(add_completion=False)
 
@@ -120,7 +125,7 @@ def run(choices: Choices) -> None:
         metrics = sorted({(one["namespace"], one["metric"]) for one in adapter.explain()})
         if not metrics:
             raise DemoFailed(f"no policy in {choices.policies} is in force; `scaleproof check` tells why")
-        header = introduction(choices, folder / "policies")
+        header = introduction(choices)
         pasting = paste_lines(adapter.url, metrics)
         console.print("\n".join((*header, "Paste into a second terminal:", *pasting)))
         view = view_for(choices, console, header, ["Paste into a second terminal:", *pasting])
@@ -143,15 +148,15 @@ def write_policies(choices: Choices, folder: Path) -> None:
         (folder / file.name).write_text(text, encoding="utf-8")
 
 
-def introduction(choices: Choices, folder: Path) -> list[str]:
+def introduction(choices: Choices) -> list[str]:
     """What is to be seen, in a few lines."""
     pace = "as fast as it was recorded"
     if choices.speed != 1:
         times = f"{choices.speed:g}"
-        pace = f"{times} × as fast, so rates are {times} × the trace's, durations 1/{times}, and replicas the same"
+        pace = f"{times} × as fast: rates are {times} × the trace's, durations 1/{times}, replicas the same"
     return [
-        "scaleproof demo: a bundled trace → an endpoint like Prometheus → `scaleproof serve` → what the HPA would read",
-        f"played {pace}; policies in force: {folder}",
+        "scaleproof demo: a bundled trace → an endpoint like Prometheus → `scaleproof serve` → what an HPA would read",
+        f"played {pace}; policies: {choices.policies}",
         ATTRIBUTION,
     ]
 
@@ -167,9 +172,9 @@ def watch(choices: Choices, adapter: AdapterProcess, player: TracePlayer, view: 
     """Show an observation a second until the time is over; whether a signal was served at all."""
     recorder = Recorder()
     begun = time.monotonic()
-    served, failures, beats = False, 0, 0
+    served, failures = False, 0
     with view:
-        while choices.seconds is None or time.monotonic() - begun < choices.seconds:
+        while (left := (choices.seconds or inf) - (time.monotonic() - begun)) > 0:
             try:
                 seen = observe(adapter, player, recorder)
                 failures = 0
@@ -181,10 +186,13 @@ def watch(choices: Choices, adapter: AdapterProcess, player: TracePlayer, view: 
             else:
                 view.show(seen)
                 served = served or any(one.value is not None for one in seen.policies)
-            beats += 1
-            end = begun + min(beats, choices.seconds or beats)
-            time.sleep(max(0.0, end - time.monotonic()))
+            time.sleep(max(0.0, min(left, seconds_to_next_look(time.time()))))
     return served
+
+
+def seconds_to_next_look(now: float) -> float:
+    """Until LOOK_AT of the next second: policies are evaluated at full seconds, and by then that is done."""
+    return 1.0 - (now - LOOK_AT) % 1.0
 
 
 def observe(adapter: AdapterProcess, player: TracePlayer, recorder: Recorder) -> Observation:

@@ -110,9 +110,9 @@ class ScreenView:
         rows = self._console.height - len(self._header) - len(self._footer) - 2
         is_full = rows >= ROWS_OF_A_POLICY * len(seen.policies)
         head = [Text(line, no_wrap=True, overflow="ellipsis") for line in self._header]
-        head[0].append(f"   trace {clock(seen.trace_seconds)}", style="bold cyan")
+        head[0].append(f"   {clock(seen.trace_seconds)} of the trace", style="bold cyan")
         panels = [policy_panel(one, is_full=is_full) for one in seen.policies]
-        foot = [Text(line, style="green" if line.startswith(" ") else "dim") for line in self._footer]
+        foot = [Text(line, style="dim" if line.endswith(":") else "green", overflow="fold") for line in self._footer]
         return Group(*head, *panels, *foot)
 
 

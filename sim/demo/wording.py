@@ -1,6 +1,6 @@
 """Wording: numbers of an account as people read them, and the lines to paste into a second terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _GIB = 1024**3
@@ -49,9 +49,16 @@ def bars(values: Sequence[float | None], top: float, width: int) -> str:
     return "".join(" " if one is None else _BARS[min(steps, int(steps * one / top + 0.5))] for one in shown)
 
 
-def paste_lines(url: str, metrics: Iterable[tuple[str, str]]) -> list[str]:
-    """Commands for a second terminal: one metric each with curl, then the last once more with kubectl."""
+def paste_lines(url: str, metrics: Sequence[tuple[str, str]]) -> list[str]:
+    """Commands for a second terminal: each metric with curl, and the first once more with kubectl.
+
+    kubectl asks for a user's name where it has no credentials at all, so it gets a token, which nobody looks at here.
+    """
     paths = [f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{metric}" for namespace, metric in metrics]
     lines = [f"curl -sk {url}{path}" for path in paths]
-    lines += [f"kubectl --server {url} --insecure-skip-tls-verify get --raw {path}" for path in paths[:1]]
+    for path in paths[:1]:
+        lines += [
+            f"kubectl --server {url} --insecure-skip-tls-verify --token demo \\",
+            f"  get --raw {path}",
+        ]
     return lines
