@@ -1,0 +1,1 @@
+"""Traces: recorded or generated time series that stand in for a live source."""
