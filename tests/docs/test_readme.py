@@ -1,7 +1,7 @@
 """README and docs do what they say: each command that needs no cluster is run, each policy is checked.
 
-The commands that need a cluster (`kubectl apply -k`, `get --raw`) are run against the real control plane by the tests of
-manifests and of the whole way; here it is held that README shows just those.
+The commands that need a cluster (`kubectl apply -k`, `get --raw`) are run against the real control plane by the tests
+of the manifests and of the whole way; here it is held that README shows just those.
 """
 
 import os
