@@ -3,6 +3,8 @@
 import asyncio
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -253,6 +255,12 @@ async def test_draining_loses_no_request_and_tells_clients_to_go(cluster: Cluste
         assert (await under_way).status == 200
         await draining
         await idle.close()
+
+
+def test_the_kubernetes_library_is_not_imported_before_it_is_needed() -> None:
+    """It costs half a second and 55 MiB, which a demo on loopback need not pay."""
+    code = "import sys, adapter.server; sys.exit('kubernetes' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 async def test_a_port_that_is_taken_is_an_error_that_says_so(cluster: Cluster) -> None:
