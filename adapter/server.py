@@ -115,7 +115,8 @@ async def start_server(
     try:
         listener = await asyncio.get_running_loop().create_server(
             connections,
-            settings.bind_address,
+            # `localhost` is two addresses, and with port 0 they would get two ports.
+            "127.0.0.1" if settings.bind_address == "localhost" else settings.bind_address,
             settings.secure_port,
             ssl=refresher.context.listener,
             ssl_handshake_timeout=HANDSHAKE_SECONDS,

@@ -12,7 +12,7 @@ from api_fakes import HPA, FakeApiServer, FakeMetrics
 from api_serving import AS_OF_SECONDS, QUEUE, Cluster, serving
 from raw_http import PREFIX, Connection, get
 
-from adapter.core.external_metrics import MetricValue
+from adapter.core.external_metrics import MetricValue, Reply
 from adapter.http_protocol import Limits
 from adapter.server import RunningServer, ServerStartError
 
@@ -46,6 +46,23 @@ async def test_every_answer_is_counted_by_its_code(cluster: Cluster) -> None:
         for target in ("/healthz", METRIC, "/%zz", "/apis"):
             await get(running.port, target)
     assert codes == [200, 403, 400, 403]
+
+
+class BrokenMetrics(FakeMetrics):
+    """Has a fault of its own."""
+
+    def reply(self, namespace: str, metric: str, label_selector: str) -> Reply:
+        raise ZeroDivisionError("secret")
+
+
+async def test_a_fault_of_our_own_is_a_status_that_tells_nothing_and_the_server_goes_on(cluster: Cluster) -> None:
+    codes: list[int] = []
+    async with serving(FakeApiServer(cluster.config_map), BrokenMetrics({}), on_request=codes.append) as running:
+        answer = await get(running.port, METRIC, USER, cluster.front_proxy)
+        assert (answer.status, answer.json["reason"]) == (500, "InternalError")
+        assert b"secret" not in answer.body
+        assert (await get(running.port, "/healthz")).status == 200
+    assert codes == [500, 200]
 
 
 @pytest.mark.parametrize("method", ["HEAD", "TRACE", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
