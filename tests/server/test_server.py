@@ -287,6 +287,12 @@ async def test_a_port_that_is_taken_is_an_error_that_says_so(cluster: Cluster) -
                 pass
 
 
+async def test_a_way_to_the_api_server_that_is_none_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ServerStartError, match="give --kubeconfig FILE"):
+        async with serving(None, flags={"kubeconfig": str(tmp_path / "nosuch")}):
+            pass
+
+
 async def test_the_url_is_where_it_listens(cluster: Cluster) -> None:
     async with serving(FakeApiServer(cluster.config_map)) as running:
         assert isinstance(running, RunningServer)
