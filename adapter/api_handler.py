@@ -64,13 +64,15 @@ class ApiHandler:
     async def __call__(self, request: BaseRequest) -> web.StreamResponse:
         self._in_flight += 1
         self.is_idle.clear()
+        status = 500  # what is answered if something fails here
         try:
             answer = await self._answer(request)
+            status = answer.status
         finally:
+            self._on_request(status)
             self._in_flight -= 1
             if not self._in_flight:
                 self.is_idle.set()
-        self._on_request(answer.status)
         response = _response(request.headers, answer)
         if self._health.is_draining:
             response.force_close()

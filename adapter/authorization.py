@@ -12,7 +12,7 @@ from adapter.core.external_metrics import Details, Status
 from adapter.core.label_syntax import go_quote
 from adapter.reviews import MASTERS, AccessReviewer, AnswerCache, Identity
 
-MAX_KEPT_LENGTH = 1024
+MAX_KEPT_LENGTH = 512
 
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 

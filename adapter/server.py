@@ -17,7 +17,7 @@ from adapter.certificates import ClientTrust, PeerVerifier
 from adapter.client_trust import TrustError, TrustSource
 from adapter.http_protocol import Connections, Limits
 from adapter.identity import Authenticator
-from adapter.kube import ApiServer, connect
+from adapter.kube import ApiServer, ApiServerConfigurationError, connect
 from adapter.reviews import ReviewUnavailableError
 from adapter.routes import Health, MetricSource, Readiness, Routes
 from adapter.settings import Settings
@@ -97,14 +97,18 @@ async def start_server(
     reload_seconds: float = RELOAD_SECONDS,
     limits: Limits | None = None,
 ) -> RunningServer:
-    """Start serving; ServerStartError, or kube's ApiServerConfigurationError, if the settings cannot be served.
+    """Start serving; ServerStartError if the settings cannot be served.
 
     `on_request` is told the status of each answer, `on_tls_error` of each bad serving pair found on disk.
     """
     limits = limits or Limits()
+    refresher = _Refresher(settings, on_tls_error)
     if api_server is None and settings.needs_api_server:
-        api_server = await connect(settings.kubeconfig)
-    refresher = _Refresher(settings, api_server, on_tls_error)
+        try:
+            api_server = await connect(settings.kubeconfig)
+        except ApiServerConfigurationError as error:
+            raise ServerStartError(str(error)) from error
+    refresher.api_server = api_server
     await refresher.look()
     health = refresher.health = Health(readiness)
     health.has_trust = refresher.has_trust
@@ -115,7 +119,8 @@ async def start_server(
     try:
         listener = await asyncio.get_running_loop().create_server(
             connections,
-            settings.bind_address,
+            # `localhost` is two addresses, and with port 0 they would get two ports.
+            "127.0.0.1" if settings.bind_address == "localhost" else settings.bind_address,
             settings.secure_port,
             ssl=refresher.context.listener,
             ssl_handshake_timeout=HANDSHAKE_SECONDS,
@@ -123,6 +128,8 @@ async def start_server(
             backlog=512,
         )
     except OSError as error:
+        if api_server is not None:
+            await api_server.close()
         where = f"{settings.bind_address}:{settings.secure_port}"
         raise ServerStartError(f"cannot listen on {where}: {error.strerror}; free the port or give another") from error
     running = RunningServer(listener, connections, handler, health, settings.bind_address)
@@ -141,9 +148,9 @@ def _authorizer(settings: Settings, api_server: ApiServer | None, monotonic: Cal
 class _Refresher:
     """Keeps the serving pair and the trusted CAs those of the moment; the last good ones stay while new ones fail."""
 
-    def __init__(self, settings: Settings, api_server: ApiServer | None, on_tls_error: Callable[[], None]) -> None:
+    def __init__(self, settings: Settings, on_tls_error: Callable[[], None]) -> None:
         self._source = TrustSource(settings)
-        self._api_server = api_server
+        self.api_server: ApiServer | None = None
         self._on_tls_error = on_tls_error
         self._last_fault = ""
         self.trust = ClientTrust()
@@ -173,8 +180,8 @@ class _Refresher:
             _log.info("serving-pair-changed")
         try:
             config_map = {}
-            if self._source.needs_config_map and self._api_server is not None:
-                config_map = dict(await self._api_server.read_authentication_config())
+            if self._source.needs_config_map and self.api_server is not None:
+                config_map = dict(await self.api_server.read_authentication_config())
             trust = self._source.trust(config_map, self.trust)
             if trust is not self.trust:
                 self.context.use_trust(trust)

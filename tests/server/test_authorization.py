@@ -171,6 +171,15 @@ async def test_a_failure_reaches_everybody_who_waits_and_is_not_kept() -> None:
     assert await authorizer.is_allowed(ALICE, LIST_QUEUE)
 
 
+async def test_names_of_absurd_length_are_reviewed_and_not_kept() -> None:
+    api_server = FakeApiServer(readers=("alice",))
+    authorizer = ReviewingAuthorizer(api_server, lambda: 0.0)
+    absurd = AccessAttributes("list", "", "external.metrics.k8s.io", "v1beta1", "default", "q" * 60_000)
+    for _ in range(3):
+        assert await authorizer.is_allowed(ALICE, absurd)
+    assert len(api_server.reviews) == 3
+
+
 async def test_always_allow_lets_everybody_in() -> None:
     assert await AllowAll().is_allowed(ANONYMOUS, LIST_QUEUE)
 
@@ -188,12 +197,17 @@ async def test_always_allow_lets_everybody_in() -> None:
             ' "external.metrics.k8s.io" at the cluster scope',
         ),
         (
+            AccessAttributes("get", "", "external.metrics.k8s.io", "v1beta1", "default", "queue", "status", "name"),
+            'queue.external.metrics.k8s.io "name" is forbidden: User "alice" cannot get resource "queue/status" in API'
+            ' group "external.metrics.k8s.io" in the namespace "default"',
+        ),
+        (
             AccessAttributes("get", "", "external.metrics.k8s.io", "v1beta1", "default", "queue", "", "name"),
             'queue.external.metrics.k8s.io "name" is forbidden: User "alice" cannot get resource "queue" in API group'
             ' "external.metrics.k8s.io" in the namespace "default"',
         ),
     ],
-    ids=["path", "cluster scope", "named"],
+    ids=["path", "cluster scope", "subresource", "named"],
 )
 def test_a_refusal_has_the_words_of_the_api_server(attributes: AccessAttributes, message: str) -> None:
     """Captures 247, 267 and 268."""

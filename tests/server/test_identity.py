@@ -228,10 +228,18 @@ def test_the_rsa_certificates_that_kubeadm_makes_by_default_are_verified() -> No
 
 
 def test_a_certificate_signed_by_a_certificate_that_is_no_authority_proves_nothing() -> None:
-    authority, forger = Authority("front-proxy-ca"), Authority("front-proxy-client")
+    """Somebody adds the proxy's own certificate to the bundle of CAs; its holder must not issue others by that."""
+    authority = Authority("front-proxy-ca")
     signed = authority.issue("front-proxy-client")
+    issuer = Authority("front-proxy-client", key=signed.key)
+    forged = issuer.issue("front-proxy-client").der
     trust = ClientTrust(1, request_header_ca=authority.pem + signed.certificate)
-    assert PeerVerifier().peer(forger.issue("front-proxy-client").der, trust) is None
+    assert PeerVerifier().peer(forged, ClientTrust(1, request_header_ca=issuer.pem)) is not None
+    assert PeerVerifier().peer(forged, trust) is None
+
+
+def test_what_is_no_certificate_proves_nothing() -> None:
+    trust = ClientTrust(1, request_header_ca=Authority("front-proxy-ca").pem)
     assert PeerVerifier().peer(b"no certificate", trust) is None
 
 

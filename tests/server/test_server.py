@@ -3,6 +3,8 @@
 import asyncio
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from api_fakes import HPA, FakeApiServer, FakeMetrics
 from api_serving import AS_OF_SECONDS, QUEUE, Cluster, serving
 from raw_http import PREFIX, Connection, get
 
-from adapter.core.external_metrics import MetricValue
+from adapter.core.external_metrics import MetricValue, Reply
 from adapter.http_protocol import Limits
 from adapter.server import RunningServer, ServerStartError
 
@@ -44,6 +46,23 @@ async def test_every_answer_is_counted_by_its_code(cluster: Cluster) -> None:
         for target in ("/healthz", METRIC, "/%zz", "/apis"):
             await get(running.port, target)
     assert codes == [200, 403, 400, 403]
+
+
+class BrokenMetrics(FakeMetrics):
+    """Has a fault of its own."""
+
+    def reply(self, namespace: str, metric: str, label_selector: str) -> Reply:
+        raise ZeroDivisionError("secret")
+
+
+async def test_a_fault_of_our_own_is_a_status_that_tells_nothing_and_the_server_goes_on(cluster: Cluster) -> None:
+    codes: list[int] = []
+    async with serving(FakeApiServer(cluster.config_map), BrokenMetrics({}), on_request=codes.append) as running:
+        answer = await get(running.port, METRIC, USER, cluster.front_proxy)
+        assert (answer.status, answer.json["reason"]) == (500, "InternalError")
+        assert b"secret" not in answer.body
+        assert (await get(running.port, "/healthz")).status == 200
+    assert codes == [500, 200]
 
 
 @pytest.mark.parametrize("method", ["HEAD", "TRACE", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
@@ -255,11 +274,23 @@ async def test_draining_loses_no_request_and_tells_clients_to_go(cluster: Cluste
         await idle.close()
 
 
+def test_the_kubernetes_library_is_not_imported_before_it_is_needed() -> None:
+    """It costs half a second and 55 MiB, which a demo on loopback need not pay."""
+    code = "import sys, adapter.server; sys.exit('kubernetes' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 async def test_a_port_that_is_taken_is_an_error_that_says_so(cluster: Cluster) -> None:
     async with serving(FakeApiServer(cluster.config_map)) as running:
         with pytest.raises(ServerStartError, match="cannot listen"):
             async with serving(FakeApiServer(cluster.config_map), flags={"secure_port": running.port}):
                 pass
+
+
+async def test_a_way_to_the_api_server_that_is_none_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ServerStartError, match="give --kubeconfig FILE"):
+        async with serving(None, flags={"kubeconfig": str(tmp_path / "nosuch")}):
+            pass
 
 
 async def test_the_url_is_where_it_listens(cluster: Cluster) -> None:

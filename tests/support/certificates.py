@@ -35,9 +35,9 @@ class Pair:
 class Authority:
     """A certificate authority of one's own."""
 
-    def __init__(self, name: str, is_rsa: bool = False) -> None:
+    def __init__(self, name: str, is_rsa: bool = False, key: str = "") -> None:
         self.is_rsa = is_rsa
-        self.key = _new_key(is_rsa)
+        self.key = serialization.load_pem_private_key(key.encode(), None) if key else _new_key(is_rsa)
         self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         usage = x509.KeyUsage(True, False, True, False, False, True, True, False, False)
         builder = _builder(self.name, self.name, self.key, timedelta(days=3650))
