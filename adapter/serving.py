@@ -6,8 +6,6 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated
 
 import structlog
 import typer
@@ -17,14 +15,14 @@ from adapter.board import Board
 from adapter.bundled import load_presets
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.problems import Problem
-from adapter.kube import ApiServerConfigurationError
 from adapter.logs import configure_logs
 from adapter.own_endpoint import OwnEndpoint
 from adapter.policy_folder import PolicyFolder, PolicyFolderError
 from adapter.poller import Asker, PolicyPoller
 from adapter.prometheus import PrometheusSource
 from adapter.server import ServerStartError, start_server
-from adapter.settings import Settings, SettingsError, load_settings
+from adapter.settings import Settings
+from adapter.settings_flags import with_settings_flags
 from adapter.telemetry import Telemetry
 
 LOOK_SECONDS = 2.0
@@ -133,41 +131,18 @@ class Adapter:
             self.asker.close()
 
 
-app = typer.Typer(add_completion=False)
-
-Text = Annotated[str | None, typer.Option()]
-File = Annotated[Path | None, typer.Option()]
-
-
-@app.command()
-def serve(
-    policies: Annotated[Path | None, typer.Option(help="Folder (or file) with the policies.")] = None,
-    prometheus: Annotated[str | None, typer.Option(help="URL of Prometheus.")] = None,
-    bind_address: Annotated[str | None, typer.Option(help="Address to listen on (0.0.0.0).")] = None,
-    secure_port: Annotated[int | None, typer.Option(help="Port for HTTPS; 0 takes a free one (6443).")] = None,
-    tls_cert_file: Annotated[Path | None, typer.Option(help="Serving certificate (PEM).")] = None,
-    tls_private_key_file: Annotated[Path | None, typer.Option(help="Key of the serving certificate (PEM).")] = None,
-    kubeconfig: Annotated[Path | None, typer.Option(help="Way to the API server; in a Pod not needed.")] = None,
-    metrics_bind_address: Annotated[str | None, typer.Option(help="ADDRESS:PORT of /metrics and /explain.")] = None,
-    authorization_mode: Annotated[str | None, typer.Option(help="Webhook, or AlwaysAllow on loopback.")] = None,
-    client_ca_file: Annotated[Path | None, typer.Option(help="CA of client certificates.")] = None,
-    requestheader_client_ca_file: Annotated[Path | None, typer.Option(help="CA of the front proxy.")] = None,
-    requestheader_allowed_names: Annotated[str | None, typer.Option(help="Names of the front proxy, a,b.")] = None,
-    requestheader_username_headers: Annotated[str | None, typer.Option(help="Headers with the user.")] = None,
-    requestheader_uid_headers: Annotated[str | None, typer.Option(help="Headers with the user's UID.")] = None,
-    requestheader_group_headers: Annotated[str | None, typer.Option(help="Headers with the groups.")] = None,
-    requestheader_extra_headers_prefix: Annotated[str | None, typer.Option(help="Prefixes of more headers.")] = None,
-    config: Annotated[Path | None, typer.Option(help="YAML file with the same settings.")] = None,
-) -> None:
-    """Serve scaling signals through the external metrics API. Every flag is also SCALEPROOF_… in the environment."""
-    flags = {name: value for name, value in locals().items() if name != "config"}
+def serve(settings: Settings) -> None:
+    """Serve scaling signals through the external metrics API."""
     configure_logs()
     try:
-        settings = load_settings(flags, os.environ, config)
         run_until_done(Adapter(settings))
-    except (SettingsError, StartError, ServerStartError, ApiServerConfigurationError) as error:
+    except (StartError, ServerStartError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from error
+
+
+app = typer.Typer(add_completion=False)
+app.command()(with_settings_flags(serve))
 
 
 def run_until_done(adapter: Adapter) -> None:
