@@ -6,7 +6,7 @@ and never served. One policy's slow source never delays another's.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import structlog
@@ -86,15 +86,20 @@ class PolicyPoller:
         """Evaluate on the grid until cancelled."""
         every = self._plan.every
         # What was is fetched before the first tick comes due, so that it is served with its full memory.
-        await self._refill(int(clock.now() // every))
+        k = int(clock.now() // every)
+        await self._guarded(self._refill(k), k)
         while True:
             k = int(clock.now() // every) + 1
             await clock.sleep_until(k * every)
-            try:
-                await self._tick(k)
-            except Exception:  # one policy's fault must not end the others; it is logged and counted
-                self._telemetry.evaluation_failed(self._loaded.policy.key)
-                _log.exception("evaluation-failed", policy="/".join(self._loaded.policy.key), t=k * every)
+            await self._guarded(self._tick(k), k)
+
+    async def _guarded(self, step: Coroutine[None, None, None], k: int) -> None:
+        """One policy's fault must end neither the others nor its own next tick; it is logged and counted."""
+        try:
+            await step
+        except Exception:
+            self._telemetry.evaluation_failed(self._loaded.policy.key)
+            _log.exception("evaluation-failed", policy="/".join(self._loaded.policy.key), t=k * self._plan.every)
 
     async def _tick(self, k: int) -> None:
         t = k * self._plan.every

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
+import urllib3
 from prometheus_api_client import PrometheusConnect
 from prometheus_api_client.exceptions import PrometheusApiClientException
 from requests.adapters import HTTPAdapter
@@ -64,6 +65,11 @@ class Deadline:
             self._sockets.append(sock)
             if self.is_over:
                 _shut(sock)
+
+    def let_go(self) -> None:
+        """Forget the sockets: their connections are the pool's again, and may carry another query by now."""
+        with self._lock:
+            self._sockets.clear()
 
     def end(self) -> None:
         """Shut what is still open; called by whoever waits, when the time is over."""
@@ -189,7 +195,8 @@ class PrometheusSource:
 
     def _with_tries(self, ask: Callable[[float], object], deadline: Deadline, at: float) -> Any:
         def no_time_left(state: RetryCallState) -> bool:
-            return deadline.rest < 0.2
+            # A try after the pause must still have time, or "no answer in time" would hide the real cause.
+            return deadline.rest - state.upcoming_sleep < 0.2
 
         tries = Retrying(
             retry=retry_if_exception_type(_Unavailable),
@@ -214,7 +221,8 @@ class PrometheusSource:
             raise QueryError(Reason.UPSTREAM_REJECTED, f"{self.host} redirects, which is not followed") from error
         except requests.exceptions.Timeout as error:
             raise self._timed_out(deadline) from error
-        except requests.exceptions.RequestException as error:
+        # The body is read past requests, so what urllib3 and the socket say of a cut connection comes as it is.
+        except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             if deadline.rest <= 0:
                 raise self._timed_out(deadline) from error
             raise _Unavailable(Reason.UPSTREAM_ERROR, f"{self.host} cannot be asked: {_cause(error)}") from error
@@ -223,6 +231,7 @@ class PrometheusSource:
             raise QueryError(Reason.UPSTREAM_ERROR, message) from error
         finally:
             _current.deadline = None
+            deadline.let_go()
 
     def _timed_out(self, deadline: Deadline) -> QueryError:
         return QueryError(Reason.UPSTREAM_TIMEOUT, f"{self.host} did not answer within {deadline.seconds:g} s")

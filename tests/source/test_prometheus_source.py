@@ -8,8 +8,10 @@ from contextlib import closing
 import pytest
 from fake_prometheus import (
     Behaviour,
+    Exchange,
     FakePrometheus,
     answering,
+    cut_off,
     dripping,
     dripping_head,
     endless,
@@ -85,10 +87,11 @@ def test_a_range_is_asked_on_the_grid_to_the_millisecond(server: FakePrometheus)
         (failing(200, success([{"metric": {}, "value": [1]}])), "upstream-error", "no query result"),
         (failing(200, success({"a": 1})), "upstream-error", "no query result"),
         (failing(200, success([], warnings=["store-2 is unreachable"])), "partial", "store-2 is unreachable"),
+        (cut_off, "upstream-error", "cannot be asked"),
         (hanging, "upstream-timeout", "1 s"),
         (dripping, "upstream-timeout", "1 s"),
     ],
-    ids=["503", "400", "401", "redirect", "html", "error-200", "no-pair", "no-list", "warning", "hang", "drip"],
+    ids=["503", "400", "401", "redirect", "html", "error-200", "no-pair", "no-list", "warning", "cut", "hang", "drip"],
 )
 def test_every_failure_is_a_reason_with_words(
     server: FakePrometheus, behaviour: Behaviour, expected: str, words: str
@@ -154,3 +157,19 @@ def test_a_deadline_that_ends_wakes_a_thread_that_waits_for_the_head(server: Fak
     assert reason(answer) == "upstream-timeout"
     # Without the end of the deadline it would drip for as long as the fixture lives: a minute.
     assert time.monotonic() - started < 30
+
+
+def test_the_end_of_an_answered_query_leaves_its_connection_to_the_next(server: FakePrometheus) -> None:
+    ports: set[int] = set()
+
+    def note(exchange: Exchange) -> None:
+        ports.add(exchange.client_address[1])
+        answering(7, pod="a")(exchange)
+
+    server.default = note
+    with closing(PrometheusSource(server.url)) as source:
+        for _ in range(3):
+            deadline = Deadline(5)
+            assert source.instant("up", AT, deadline).failure is None
+            deadline.end()
+    assert len(ports) == 1

@@ -101,6 +101,15 @@ def hanging(exchange: Exchange) -> None:
     exchange.server.closing.wait(60)
 
 
+def cut_off(exchange: Exchange) -> None:
+    """Promise a body and hang up within it."""
+    exchange.send_response(200)
+    exchange.send_header("Content-Length", "100000")
+    exchange.end_headers()
+    exchange.wfile.write(b'{"status":')
+    exchange.close_connection = True
+
+
 def dripping(exchange: Exchange) -> None:
     """Send the body a byte at a time, so that no single read ever times out."""
     exchange.send_response(200)
