@@ -25,14 +25,14 @@ from sim.demo.observation import Observation, Recorder
 from sim.demo.player import TracePlayer
 from sim.demo.prometheus_endpoint import PrometheusEndpoint
 from sim.demo.tempo import TempoError, at_tempo
-from sim.demo.wording import paste_lines
+from sim.demo.wording import folded, paste_lines
 from sim.traces.metric_trace import read_metric_trace
 
 MAX_FAILURES_IN_A_ROW = 5
 LOOK_AT = 0.7
+MAX_LINE = 10_000
 ATTRIBUTION = (
-    "arrivals: Azure LLM inference trace 2023 (Patel et al., ISCA 2024; CC BY 4.0), scaled; the rest is simulated,"
-    " and replicas follow the recording, not the signal"
+    "arrivals: Azure LLM inference trace 2023 (Patel et al., ISCA 2024; CC BY 4.0), scaled; the rest simulated"
 )
 
 app = typer.Typer(add_completion=False)
@@ -110,7 +110,7 @@ def interruptible() -> Iterator[None]:
 def run(choices: Choices) -> None:
     """Play, serve, show; everything that was started is ended on the way out."""
     # With JSON on standard output, whatever is said to people goes to standard error.
-    console = Console(stderr=choices.output is Output.JSON, highlight=False, soft_wrap=True)
+    console = Console(stderr=choices.output is Output.JSON, highlight=False)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scaleproof-demo-")))
         write_policies(choices, folder / "policies")
@@ -126,15 +126,22 @@ def run(choices: Choices) -> None:
         if not metrics:
             raise DemoFailed(f"no policy in {choices.policies} is in force; `scaleproof check` tells why")
         header = introduction(choices)
-        pasting = paste_lines(adapter.url, metrics)
-        console.print("\n".join((*header, "Paste into a second terminal:", *pasting)))
+        width = console.width if console.is_terminal else MAX_LINE
+        pasting = [line for command in paste_lines(adapter.url, metrics) for line in folded(command, width)]
+        say(console, *header, "Paste into a second terminal:", *pasting)
         view = view_for(choices, console, header, ["Paste into a second terminal:", *pasting])
         try:
             served = watch(choices, adapter, player, view)
         finally:
-            console.print("\n".join(("What could be asked while it ran:", *pasting)))
+            say(console, "What could be asked while it ran:", *pasting)
     if not served:
         raise DemoFailed("no signal was served in that time")
+
+
+def say(console: Console, *lines: str) -> None:
+    """Lines as they are: not wrapped, so that they can be pasted."""
+    for line in lines:
+        console.print(line, soft_wrap=True, markup=False)
 
 
 def write_policies(choices: Choices, folder: Path) -> None:
@@ -150,13 +157,13 @@ def write_policies(choices: Choices, folder: Path) -> None:
 
 def introduction(choices: Choices) -> list[str]:
     """What is to be seen, in a few lines."""
-    pace = "as fast as it was recorded"
+    pace = "played as it was recorded; replicas follow the recording, not the signal"
     if choices.speed != 1:
         times = f"{choices.speed:g}"
-        pace = f"{times} × as fast: rates are {times} × the trace's, durations 1/{times}, replicas the same"
+        pace = f"played {times} × as fast: rates × {times}, durations ÷ {times}; replicas follow the recording"
     return [
-        "scaleproof demo: a bundled trace → an endpoint like Prometheus → `scaleproof serve` → what an HPA would read",
-        f"played {pace}; policies: {choices.policies}",
+        "scaleproof demo: a bundled trace → an endpoint like Prometheus → `scaleproof serve` → what an HPA reads",
+        pace,
         ATTRIBUTION,
     ]
 

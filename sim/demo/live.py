@@ -18,7 +18,9 @@ from rich.text import Text
 from sim.demo.observation import Observation, PolicyView
 from sim.demo.wording import amount, bars, clock, replicas, spread
 
-ROWS_OF_A_POLICY = 17
+DETAILS = ((17, True, True), (12, False, True), (6, False, False))
+"""Rows that a policy needs, and whether its inputs and its terms are shown then; the first that fits is taken."""
+
 MAX_BARS = 90
 
 
@@ -100,28 +102,28 @@ class ScreenView:
     def __exit__(self, *_: object) -> None:
         self._live.__exit__(None, None, None)
         if self._last is not None:
-            self._console.print(Group(*(policy_panel(one, is_full=True) for one in self._last.policies)))
+            self._console.print(Group(*(policy_panel(one) for one in self._last.policies)))
 
     def show(self, seen: Observation) -> None:
         self._last = seen
         self._live.update(self._picture(seen), refresh=True)
 
     def _picture(self, seen: Observation) -> RenderableType:
-        rows = self._console.height - len(self._header) - len(self._footer) - 2
-        is_full = rows >= ROWS_OF_A_POLICY * len(seen.policies)
+        rows = (self._console.height - len(self._header) - len(self._footer)) // max(1, len(seen.policies))
         head = [Text(line, no_wrap=True, overflow="ellipsis") for line in self._header]
         head[0].append(f"   {clock(seen.trace_seconds)} of the trace", style="bold cyan")
-        panels = [policy_panel(one, is_full=is_full) for one in seen.policies]
-        foot = [Text(line, style="dim" if line.endswith(":") else "green", overflow="fold") for line in self._footer]
+        panels = [policy_panel(one, rows) for one in seen.policies]
+        foot = [Text(line, style="dim" if line.endswith(":") else "green") for line in self._footer]
         return Group(*head, *panels, *foot)
 
 
-def policy_panel(one: PolicyView, *, is_full: bool) -> Panel:
-    """A policy in a frame: the signal, why, the inputs and the terms; without the inputs where room is short."""
+def policy_panel(one: PolicyView, rows: int = DETAILS[0][0]) -> Panel:
+    """A policy in a frame: the signal, why, the inputs and the terms, as far as there is room."""
     parts: list[RenderableType] = [_headline(one), _reason(one)]
-    if one.why:
-        if is_full:
-            parts.append(_inputs(one.why))
+    _, has_inputs, has_terms = next((level for level in DETAILS if level[0] <= rows), DETAILS[-1])
+    if one.why and has_inputs:
+        parts.append(_inputs(one.why))
+    if one.why and has_terms:
         parts.append(_terms(one.why))
     parts.append(_chart(one))
     title = f"[bold]{one.name}[/bold] → metric {one.account['metric']}"
@@ -135,11 +137,11 @@ def _headline(one: PolicyView) -> Text:
         line.append(f"NO SIGNAL ({one.account['reason']})", style="bold red")
         line.append(f"   HTTP {one.wire['status']}   the HPA keeps its replicas")
         return line
-    line.append(f"signal {one.value:.3f} replicas", style="bold green")
-    line.append(f"   on the wire {one.wire.get('value', one.wire['status'])}")
-    line.append(f"   U {replicas(why['up'])}  D {replicas(why['down'])}  N {_whole(why['n'])}", style="bold")
-    line.append(f"   ready pods {_whole(why['ready'])}")
-    line.append(f"   an HPA would set {one.approximate_replicas}", style="bold yellow")
+    line.append(f"signal {one.value:.3f}", style="bold green")
+    line.append(f"  wire {one.wire.get('value', one.wire['status'])}")
+    line.append(f"  U {replicas(why['up'])}  D {replicas(why['down'])}  N {_whole(why['n'])}", style="bold")
+    line.append(f"  ready {_whole(why['ready'])}")
+    line.append(f"  HPA ≈ {one.approximate_replicas}", style="bold yellow")
     line.append(" (approximate: ⌈signal⌉)", style="dim")
     return line
 
@@ -151,34 +153,42 @@ def _reason(one: PolicyView) -> Text:
     return line
 
 
-def _table(*columns: tuple[str, str]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for name, justify in columns:
-        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True, overflow="ellipsis")
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> Table:
+    """A table whose last column alone gives way where room is short; a column of numbers stands to the right."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, expand=True)
+    for index, name in enumerate(columns[:-1]):
+        cells = [row[index] for row in rows]
+        width = max(map(len, (name, *cells)))
+        table.add_column(name, justify="right" if name in _NUMBERS else "left", no_wrap=True, width=width)
+    table.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1)
+    for row, style in zip(rows, styles, strict=True):
+        table.add_row(*row, style=style)
     return table
 
 
+_NUMBERS = ("pods", "total", "U", "D")
+
+
 def _inputs(why: Mapping[str, Any]) -> Table:
-    table = _table(("input", ""), ("pods", "right"), ("total", "right"), ("smallest … largest pod", ""), ("age", ""))
+    rows, styles = [], []
     for one in why["inputs"]:
         age = "–" if one["as_of"] is None else f"{why['t'] - one['as_of']:.1f} s"
         lacks = is_lacking(one, why["ready"])
         if lacks:
             age += f"  {one['reason']}: {one['message']}"
-        total = amount(one["total"], one["unit"])
-        table.add_row(one["name"], str(one["pods"]), total, spread(one), age, style="yellow" if lacks else "")
-    return table
+        rows.append((one["name"], str(one["pods"]), amount(one["total"], one["unit"]), spread(one), age))
+        styles.append("yellow" if lacks else "")
+    return _table(("input", "pods", "total", "smallest … largest pod", "age"), rows, styles)
 
 
 def _terms(why: Mapping[str, Any]) -> Table:
-    table = _table(("term", ""), ("U", "right"), ("D", "right"), ("how (input ÷ what one replica takes)", ""))
     largest = max((one["up"] for one in why["terms"]), default=0.0)
-    for one in why["terms"]:
-        style = "bold" if one["up"] == largest else ""
-        table.add_row(
-            f"{one['name']} ({one['kind']})", replicas(one["up"]), replicas(one["down"]), one["text"], style=style
-        )
-    return table
+    rows = [
+        (f"{one['name']} ({one['kind']})", replicas(one["up"]), replicas(one["down"]), one["text"])
+        for one in why["terms"]
+    ]
+    styles = ["bold" if one["up"] == largest else "" for one in why["terms"]]
+    return _table(("term", "U", "D", "how (input ÷ what one replica takes)"), rows, styles)
 
 
 def _chart(one: PolicyView) -> Text:

@@ -56,9 +56,16 @@ def paste_lines(url: str, metrics: Sequence[tuple[str, str]]) -> list[str]:
     """
     paths = [f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{metric}" for namespace, metric in metrics]
     lines = [f"curl -sk {url}{path}" for path in paths]
-    for path in paths[:1]:
-        lines += [
-            f"kubectl --server {url} --insecure-skip-tls-verify --token demo \\",
-            f"  get --raw {path}",
-        ]
+    lines += [f"kubectl --server {url} --insecure-skip-tls-verify --token demo get --raw {path}" for path in paths[:1]]
     return lines
+
+
+def folded(command: str, width: int) -> list[str]:
+    """A command in lines that fit and can be pasted as they stand: a backslash joins them, so nothing is indented."""
+    lines = []
+    while len(command) > width:
+        room = command[: width - 1]
+        cut = max(room.rfind(" "), room.rfind("/")) + 1 or len(room)
+        lines.append(command[:cut] + "\\")
+        command = command[cut:]
+    return [*lines, command]
