@@ -51,10 +51,12 @@ KUBERNETES := $(VERSION_VARIABLE).gitVersion=v1.36.3 $(VERSION_VARIABLE).gitMajo
 build/controlplane:
 	@tests/build_go.sh controlplane "$(KUBERNETES)"
 
+# In a process group of its own (set -m), so that a failed check or Ctrl-C ends the Go compiler too.
 test:
 	@mkdir -p build
-	@$(MAKE) --no-print-directory real-parts >build/real-parts.log 2>&1 & real_parts=$$!; \
-	$(MAKE) --no-print-directory check || { kill $$real_parts 2>/dev/null; exit 1; }; \
+	@set -m; $(MAKE) --no-print-directory real-parts >build/real-parts.log 2>&1 & real_parts=$$!; \
+	set +m; trap 'kill -- -$$real_parts 2>/dev/null' EXIT; \
+	$(MAKE) --no-print-directory check || exit; \
 	echo "waiting for the real parts (build/real-parts.log)"; \
 	wait $$real_parts || { cat build/real-parts.log; exit 1; }
 	@$(MAKE) --no-print-directory slow

@@ -19,6 +19,6 @@ if ! command -v go >/dev/null; then
 fi
 echo "build/$name: building (5 minutes with an empty Go cache, 15 seconds with a full one)"
 # -buildvcs=false: a stamp of the commit would make each commit another binary. nice: the fast tests run meanwhile.
-(cd "tests/$name" && nice go build -buildvcs=false -ldflags="-s -w $ldflags" -o "$target.new" .)
+(cd "tests/$name" && nice -n 5 go build -buildvcs=false -ldflags="-s -w $ldflags" -o "$target.new" .)
 mv "$target.new" "$target"
 printf '%s\n' "$hash" >"$stamp"
