@@ -121,6 +121,7 @@ def run(choices: Choices) -> None:
         console.print("starting the adapter …")
         adapter = AdapterProcess(folder / "policies", endpoint.url, folder / "adapter.log")
         stack.callback(adapter.close)
+        stack.callback(say, console, "ending the adapter, which lets requests under way finish …")
         adapter.wait_until_ready()
         metrics = sorted({(one["namespace"], one["metric"]) for one in adapter.explain()})
         if not metrics:
