@@ -90,7 +90,7 @@ def test_it_shows_signals_its_curl_line_works_and_ctrl_c_ends_it(demo):
 def test_a_folder_without_policies_is_told(demo, tmp_path):
     running = demo("--policies", str(tmp_path))
     assert "no *.yaml" in running.next(lambda line: str(tmp_path) in line)
-    assert running.finish() == 1
+    assert running.finish() == 2
 
 
 @pytest.mark.slow
