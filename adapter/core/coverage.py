@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from math import inf
 
 from adapter.core.plans import InputPlan
-from adapter.core.readings import Reading
 from adapter.core.reasons import Missing, Reason
-from adapter.core.series_readings import Entity, Measured
+from adapter.core.series_readings import Entity, Measured, Reading
 
 
 @dataclass(frozen=True, slots=True)

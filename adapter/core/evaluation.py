@@ -15,9 +15,9 @@ from adapter.core.explaining import explain, input_why, term_why
 from adapter.core.plans import InputPlan, PolicyPlan
 from adapter.core.policy_inputs import MissingRule
 from adapter.core.publishing import Decision, publish
-from adapter.core.readings import Answers, GroupKey, InputReadings, Reading, read_input
+from adapter.core.readings import Answers, GroupKey, InputReadings, read_input
 from adapter.core.reasons import Missing, Reason
-from adapter.core.series_readings import Entity, Measured
+from adapter.core.series_readings import Entity, Measured, Reading
 from adapter.core.signals import GroupSignal, NoSignal, Signal
 
 

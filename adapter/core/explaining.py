@@ -7,7 +7,7 @@ from adapter.core.coverage import ReplicaState
 from adapter.core.demand import Contribution, TermPlan
 from adapter.core.plans import InputPlan, PolicyPlan
 from adapter.core.publishing import Decision, Published, Side
-from adapter.core.readings import Reading
+from adapter.core.series_readings import Reading
 from adapter.core.signals import InputWhy, TermWhy, Why, finite_or_none
 from adapter.core.units import show_duration
 

@@ -6,13 +6,14 @@ All are warnings: they never refuse a policy. Evidence for each stands in the do
 from math import pi
 
 from adapter.core import promql
-from adapter.core.demand import MIN_DRAIN_SECONDS, TermPlan
+from adapter.core.demand import TermPlan
 from adapter.core.documents import Document, Path
 from adapter.core.plans import PolicyPlan, default_offset
 from adapter.core.policy import Policy
 from adapter.core.policy_inputs import QueryInput
 from adapter.core.policy_terms import BacklogTerm, Drain, LatencyTerm, ThroughputTerm
 from adapter.core.problems import Problem, Severity
+from adapter.core.term_planning import MIN_DRAIN_SECONDS
 
 CONTROL_LAG_SECONDS = 30.0
 """Scrape, evaluation and sync together, added to the cold start in the loop of a backlog."""

@@ -11,7 +11,7 @@ from math import ceil
 from adapter.core import promql
 from adapter.core.policy import Policy
 from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, ReplicasPreset, ReplicasQuery
-from adapter.core.presets import PresetLibrary, SeriesPreset, SharePreset, Take
+from adapter.core.presets import GatePreset, PresetLibrary, SeriesPreset, SharePreset, Take
 from adapter.core.units import Unit
 
 N_WINDOW_SECONDS = 60.0
@@ -44,6 +44,19 @@ class SeriesPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class HistogramPlan:
+    """What is read from buckets: a percentile, of all or of those slower than a split, or the share above a split.
+
+    Below `min_count` observations in the window it says nothing: one slow request of three is no trend.
+    """
+
+    quantile: float
+    slower_than: float | None
+    share_above: float | None
+    min_count: float
+
+
+@dataclass(frozen=True, slots=True)
 class InputPlan:
     """One input: what to ask and how its answers become one number per pod.
 
@@ -62,12 +75,16 @@ class InputPlan:
     window: float
     missing: MissingRule
     freshness: str | None = None
+    gate: GatePreset | None = None
     kind: str = "gauge"
     needs_base: bool = False
+    histogram: HistogramPlan | None = None
 
     @property
     def pod_place(self) -> int | None:
         """Where in an entity the pod's name stands; None if the input is not told apart by pods."""
+        if self.histogram is not None:
+            return None
         return next((self.per.index(label) for label in POD_LABELS if label in self.per), None)
 
 
@@ -114,7 +131,6 @@ def plan_policy(policy: Policy, library: PresetLibrary) -> PolicyPlan:
     spec = policy.spec
     by = tuple(spec.by)
     inputs = {name: _plan_input(name, declared, policy, library) for name, declared in spec.inputs.items()}
-    inputs = {name: plan for name, plan in inputs.items() if plan.kind != "histogram"}
     replicas = _plan_replicas(policy, library, by)
     offset = default_offset(spec.scrape_interval) if spec.offset is None else spec.offset
     every_plan = [*inputs.values(), *_replica_inputs(replicas)]
@@ -156,9 +172,10 @@ def _plan_input(name: str, declared: PresetInput | QueryInput, policy: Policy, l
         raise KeyError(declared.preset)
     namespace = policy.metadata.namespace
     label_names = library.label_names(declared.preset)
+    histogram = _histogram(declared) if preset.kind == "histogram" else None
     return InputPlan(
         name=name,
-        unit=preset.unit,
+        unit=Unit.RATIO if declared.share_above is not None else preset.unit,
         per=preset.per,
         by=tuple(policy.spec.by),
         parts=preset.parts,
@@ -174,11 +191,13 @@ def _plan_input(name: str, declared: PresetInput | QueryInput, policy: Policy, l
             for series_name, series in preset.series.items()
         ),
         share=preset.share,
+        gate=preset.gate,
         max_age=declared.max_age,
-        window=declared.window or preset.window or 0.0,
+        window=declared.window or preset.window or (HISTOGRAM_WINDOW_SECONDS if histogram else 0.0),
         missing=declared.missing,
         kind=preset.kind,
         needs_base=preset.needs_base,
+        histogram=histogram,
     )
 
 
@@ -203,22 +222,34 @@ def _alternatives(
     return tuple(found)
 
 
+HISTOGRAM_WINDOW_SECONDS = 120.0
+DEFAULT_QUANTILE = 0.95
+
+
+def _histogram(declared: PresetInput | QueryInput) -> HistogramPlan:
+    quantile = DEFAULT_QUANTILE if declared.quantile is None else declared.quantile
+    return HistogramPlan(quantile, declared.slower_than, declared.share_above, declared.min_count)
+
+
 def _plan_query(name: str, declared: QueryInput, policy: Policy) -> InputPlan:
+    is_histogram = declared.quantile is not None or declared.share_above is not None
     is_raw = promql.kind_of(declared.query) is promql.QueryKind.SELECTOR
     adds = declared.reduce in ("sum", "mean", "max", "min")
     return InputPlan(
         name=name,
-        unit=declared.unit,
+        unit=Unit.RATIO if declared.share_above is not None else declared.unit,
         per=declared.per,
         by=tuple(policy.spec.by),
-        parts=None if adds else (),
+        parts=None if adds or is_histogram else (),
         reduce=declared.reduce,
         series=(SeriesPlan("value", (Alternative(declared.query.strip(), is_raw),)),),
         share=None,
         max_age=declared.max_age,
-        window=0.0,
+        window=(declared.window or HISTOGRAM_WINDOW_SECONDS) if is_histogram else 0.0,
         missing=declared.missing,
         freshness=declared.freshness,
+        kind="histogram" if is_histogram else "gauge",
+        histogram=_histogram(declared) if is_histogram else None,
     )
 
 

@@ -51,17 +51,21 @@ class Capacity(Model):
 
 
 class HoldScaleDown(Model):
-    """What a guard waits for, and for how long at most."""
+    """What a guard waits for, for how long after it was last so, and for how long at most without a break."""
 
-    after: str | None = None
+    after: Literal["oom-kill", "restart", "xid"] | None = None
     when: str | None = None
+    alert: Annotated[str, METRIC_NAME] | None = None
     for_: Span = Field(alias="for", default=600.0)
     max: Span = 1800.0
 
     @model_validator(mode="after")
     def _one_cause(self) -> "HoldScaleDown":
-        if (self.after is None) == (self.when is None):
-            raise refuse("guard-cause", "a guard names after or when, one of them", "e.g. {when: 'vram > 95%'}")
+        if sum(cause is not None for cause in (self.after, self.when, self.alert)) != 1:
+            raise refuse("guard-cause", "a guard names after, when or alert, one of them", "e.g. {when: 'vram > 95%'}")
+        if self.max < self.for_:
+            message = f"max {self.max:g}s is below for {self.for_:g}s"
+            raise refuse("guard-cause", message, "write a max of at least for: it ends a hold that would last")
         return self
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 
 from adapter.core import promql
-from adapter.core.demand import TermError, TermPlan, plan_term
+from adapter.core.demand import TermPlan
 from adapter.core.documents import Document, Path
 from adapter.core.lints import lint
 from adapter.core.plans import InputPlan, PolicyPlan, plan_policy
@@ -26,6 +26,7 @@ from adapter.core.policy_terms import (
 )
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Problem, has_errors
+from adapter.core.term_planning import TermError, plan_term
 from adapter.core.units import Unit
 
 MAX_UTILIZATION_TARGET = 0.9

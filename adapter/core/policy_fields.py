@@ -4,6 +4,8 @@ Ranges stand here, words about what they mean stand with the fields that use the
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -47,3 +49,38 @@ InputName = Annotated[str, _matching(_IDENTIFIER, "a name of an input (letters, 
 KUBERNETES_NAME = _matching(_NAME, "a Kubernetes name (lower-case letters, digits, - and .)")
 KUBERNETES_NAMESPACE = _matching(_NAMESPACE, "a Kubernetes namespace (lower-case letters, digits and -)")
 METRIC_NAME = _matching(_METRIC, "a metric name (letters, digits and _ . : | -, at most 253)")
+
+
+@dataclass(frozen=True, slots=True)
+class Directed:
+    """A value for each direction: `up` makes U, `down` makes D."""
+
+    up: float
+    down: float
+
+
+def directed(parse: Callable[[object], float], allowed: str) -> Any:
+    """One value for both directions, or {up, down}, both above 0, down at most up."""
+
+    def check(value: object) -> Directed:
+        if isinstance(value, Directed):
+            return value
+        pair = value if isinstance(value, dict) else {"up": value, "down": value}
+        if set(pair) != {"up", "down"}:
+            raise refuse(
+                "two-targets", "two targets are written as up and down, both of them", "e.g. {up: 70%, down: 60%}"
+            )
+        up, down = parse(pair["up"]), parse(pair["down"])
+        for shown, number in ((pair["up"], up), (pair["down"], down)):
+            if not number > 0:
+                raise refuse("value-range", f"{shown} must be greater than 0", f"write {allowed}")
+        if down > up:
+            message = f"down {down:g} is above up {up:g}, so replicas would go and come in turn"
+            raise refuse("two-targets", message, "write a target for going down that is at most the one for going up")
+        return Directed(up, down)
+
+    return Refusal(check)
+
+
+DirectedShare = Annotated[Directed, directed(parse_share, "a share above 0, e.g. 80%")]
+DirectedNumber = Annotated[Directed, directed(parse_number, "a number above 0")]

@@ -45,6 +45,9 @@ class InputBase(Model):
     max_age: Span = 60.0
     window: Span | None = None
     quantile: Annotated[float, between(parse_number, 0, 1, "a number from 0 to 1")] | None = None
+    slower_than: Span | None = None
+    share_above: Span | None = None
+    min_count: NotNegative = 20.0
 
 
 class PresetInput(InputBase):

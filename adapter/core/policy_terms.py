@@ -8,7 +8,16 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
-from adapter.core.policy_fields import InputName, Model, Number, Rate, Share, Span
+from adapter.core.policy_fields import (
+    Directed,
+    DirectedNumber,
+    DirectedShare,
+    InputName,
+    Model,
+    Rate,
+    Share,
+    Span,
+)
 from adapter.core.units import Unit, parse_bytes, parse_number, parse_share
 
 
@@ -37,7 +46,7 @@ class ThroughputTerm(TermBase):
     """Arrivals over a share of what one replica can do."""
 
     throughput: InputName
-    share: Share = 0.8
+    share: DirectedShare = Directed(0.8, 0.8)
     rate_per_replica: Rate | None = None
     plus: Drain | None = None
 
@@ -50,14 +59,14 @@ class ConcurrencyTerm(TermBase):
     """Requests in flight over what one replica should hold."""
 
     concurrency: InputName
-    per_replica: Number
+    per_replica: DirectedNumber
 
 
 class UtilizationTerm(TermBase):
     """Sum of the pods' utilizations over the target."""
 
     utilization: InputName
-    target: Share
+    target: DirectedShare
 
 
 Amount = float | str
@@ -87,6 +96,13 @@ class LatencyTerm(TermBase):
     max_step: Share = 0.5
 
 
+class ExpressionTerm(TermBase):
+    """Demand in replicas by an expression over inputs; `down` gives D where it differs."""
+
+    expression: str
+    down: str | None = None
+
+
 TERM_KINDS: Mapping[str, type[TermBase]] = {
     "throughput": ThroughputTerm,
     "backlog": BacklogTerm,
@@ -94,6 +110,7 @@ TERM_KINDS: Mapping[str, type[TermBase]] = {
     "utilization": UtilizationTerm,
     "headroom": HeadroomTerm,
     "latency": LatencyTerm,
+    "expression": ExpressionTerm,
 }
 
 
@@ -110,7 +127,8 @@ Term = Annotated[
     | Annotated[ConcurrencyTerm, Tag("<concurrency>")]
     | Annotated[UtilizationTerm, Tag("<utilization>")]
     | Annotated[HeadroomTerm, Tag("<headroom>")]
-    | Annotated[LatencyTerm, Tag("<latency>")],
+    | Annotated[LatencyTerm, Tag("<latency>")]
+    | Annotated[ExpressionTerm, Tag("<expression>")],
     Discriminator(
         _term_kind,
         custom_error_type="term-kind",

@@ -20,6 +20,7 @@ class Take(StrEnum):
     LATEST = "latest"
     RATE = "rate"  # increase of a counter per second over the window, resets counted
     LARGEST = "largest"  # largest of a gauge in the window
+    EVENT = "event"  # epoch seconds at which it last changed to something above 0; 0 if it did not
     CHANGE = "change"  # last less first of a gauge, per second over the window; may be negative
 
 
@@ -45,6 +46,13 @@ class SharePreset(Model):
     of: tuple[str, ...]
 
 
+class GatePreset(Model):
+    """The value of one series where another is above 0, else 0."""
+
+    value: str
+    where: str
+
+
 class Preset(Model):
     """One named input: `bound` is the largest value a pod can report, where there is one."""
 
@@ -56,9 +64,10 @@ class Preset(Model):
     labels: str = "direct"
     series: dict[str, SeriesPreset] = Field(min_length=1)
     share: SharePreset | None = None
+    gate: GatePreset | None = None
     window: Span | None = None
     needs_base: bool = False
-    kind: Literal["gauge", "arrivals", "completions", "histogram"] = "gauge"
+    kind: Literal["gauge", "arrivals", "completions", "histogram", "event"] = "gauge"
 
 
 class ReplicasPresetFile(Model):

@@ -6,28 +6,19 @@ what is no number are found; nothing is ever filled in, and nothing is added tha
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import fsum
 
+from adapter.core.histogram_readings import read_histogram
 from adapter.core.plans import Alternative, InputPlan, SeriesPlan
 from adapter.core.reasons import Missing, Reason
 from adapter.core.samples import Answer, Series
-from adapter.core.series_readings import Entity, Measured, parts_of, read_entity
+from adapter.core.series_readings import Entity, Measured, Reading, parts_of, read_entity
 
 Answers = Mapping[str, Answer]
 """Answers by query text without the range, as plans name them."""
 
 GroupKey = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One input at one instant: values and bad pods, or the failure of the whole input."""
-
-    values: Mapping[Entity, Measured] = field(default_factory=dict)
-    bad: Mapping[Entity, Missing] = field(default_factory=dict)
-    failure: Missing | None = None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +45,8 @@ def read_input(plan: InputPlan, answers: Answers, instant: float) -> InputReadin
         return InputReadings({}, failure)
     collected = [_collect(plan, series, answers) for series in plan.series]
     keys = sorted({group for one in collected for group in one})
+    if plan.histogram is not None:
+        return InputReadings({group: read_histogram(plan, collected[0][group], instant) for group in keys})
     groups = {}
     for group in keys:
         read = [
@@ -181,6 +174,10 @@ def _combine_entity(plan: InputPlan, read: list[_SeriesReading], entity: Entity)
             return Missing(Reason.EMPTY, f"{plan.name}: {'/'.join(entity)}: no series for {one.plan.name}")
     time = min(measured.time for measured in members.values())
     is_late = any(measured.is_late for measured in members.values())
+    if plan.gate is not None:
+        gate = members.get(plan.gate.where)
+        is_open = gate is not None and gate.value > 0
+        return Measured(members[plan.gate.value].value if is_open else 0.0, time, is_late)
     if plan.share is None:
         value = fsum(measured.value for measured in members.values())
         # Completions less what left the queue can come out a little below 0; fewer arrivals than none there are not.

@@ -4,7 +4,8 @@ The lowest step of reading: it sees the series of one pod for one input and know
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import fsum, isfinite, isnan
 from statistics import median
@@ -39,6 +40,16 @@ class Measured:
     value: float
     time: float
     is_late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One input at one instant: values and bad pods, or the failure of the whole input."""
+
+    values: Mapping[Entity, Measured] = field(default_factory=dict)
+    bad: Mapping[Entity, Missing] = field(default_factory=dict)
+    failure: Missing | None = None
+    notes: tuple[str, ...] = ()
 
 
 def parts_of(plan: InputPlan, members: list[Series], instant: float) -> list[Series] | Missing:
@@ -119,15 +130,27 @@ def _take(take: Take, samples: tuple[Sample, ...], since: float) -> float | Miss
             return checked
     if take is Take.LARGEST:
         return max(sample.value for sample in inside)
+    if take is Take.EVENT:
+        return max((b.time for a, b in pairwise(samples) if b.value != a.value and b.value > 0), default=0.0)
     if len(inside) < 2 or inside[-1].time <= inside[0].time:
         return Missing(Reason.EMPTY, "fewer than two samples in the window, so no rate yet")
     elapsed = inside[-1].time - inside[0].time
     if take is Take.CHANGE:
         return (inside[-1].value - inside[0].value) / elapsed
-    # A counter that falls has been reset: what it shows afterwards is all new.
-    steps = pairwise(inside)
-    increase = fsum(b.value - a.value if b.value >= a.value else b.value for a, b in steps)
-    return increase / elapsed
+    return _increase(inside) / elapsed
+
+
+def _increase(inside: Sequence[Sample]) -> float:
+    """What a counter grew by. One that falls has been reset: what it shows afterwards is all new."""
+    return fsum(b.value - a.value if b.value >= a.value else b.value for a, b in pairwise(inside))
+
+
+def increase_of(samples: tuple[Sample, ...], since: float) -> float | None:
+    """What a counter grew by since an instant; None with fewer than two usable samples."""
+    inside = [sample for sample in samples if sample.time >= since]
+    if len(inside) < 2 or any(isinstance(_checked(sample.value), Missing) for sample in inside):
+        return None
+    return _increase(inside)
 
 
 def _checked(value: float) -> float | Missing:
