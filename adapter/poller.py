@@ -14,10 +14,11 @@ import structlog
 from adapter import clock
 from adapter.board import Board
 from adapter.core import promql
-from adapter.core.evaluation import Tick, evaluate, read_tick
+from adapter.core.evaluation import evaluate
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.reasons import Missing, Reason
 from adapter.core.samples import Answer, Series
+from adapter.core.ticks import Tick, read_tick
 from adapter.prometheus import Deadline, PrometheusSource
 from adapter.telemetry import Telemetry
 
@@ -111,7 +112,7 @@ class PolicyPoller:
         for old in [one for one in self._ticks if one <= k - self._plan.memory_ticks]:
             del self._ticks[old]
         window = [self._ticks[one] for one in sorted(self._ticks)]
-        groups = evaluate(self._plan, self._loaded.terms, window)
+        groups = evaluate(self._plan, self._loaded.terms, self._loaded.guards, window)
         self._board.publish(self._loaded, t, groups)
         self._telemetry.evaluated(self._loaded, t, groups, clock.monotonic() - started)
 

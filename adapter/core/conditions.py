@@ -23,7 +23,14 @@ def identifier(name: str) -> str:
 
 def names_of(inputs: Iterable[str]) -> list[str]:
     """Every name that an expression of a policy with these inputs may use."""
-    return [*(identifier(name) + suffix for name in inputs for suffix in SUFFIXES), "n", "ready"]
+    own = [identifier(name) for name in inputs if ":" not in name]  # those that guards bring along have no name here
+    return [*(name + suffix for name in own for suffix in SUFFIXES), "n", "ready"]
+
+
+def inputs_in(names: Iterable[str], inputs: Iterable[str]) -> list[str]:
+    """The inputs that an expression's names speak of, in the inputs' order."""
+    used = set(names)
+    return [name for name in inputs if any(identifier(name) + suffix in used for suffix in SUFFIXES)]
 
 
 def variables(
@@ -31,11 +38,8 @@ def variables(
 ) -> dict[str, float]:
     """The values of the names wanted that have one."""
     found: dict[str, float] = {}
-    names = set(wanted)
-    for name, plan in inputs.items():
-        plain = identifier(name)
-        if not any(plain + suffix in names for suffix in SUFFIXES):
-            continue
+    for name in inputs_in(wanted, inputs):
+        plain, plan = identifier(name), inputs[name]
         values = [measured.value for measured in reading(name).values.values()]
         if not values:
             continue

@@ -58,6 +58,7 @@ class TermPlan:
     when: Expression | None = None
     latency: LatencyRule | None = None
     numbers: tuple[Expression, Expression] | None = None
+    inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

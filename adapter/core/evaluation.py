@@ -2,64 +2,37 @@
 
 A pure function of exactly the ticks it is given, the last of which is now: no clock, no state, no recursion. So two
 adapters, a restarted one and a replay give the same bytes from the same answers. The order of the steps is that of the
-account: inputs, missing rules, terms, combine, N, floor and ceiling, rounding.
+account: inputs, missing rules, terms, combine, guards, N, floor and ceiling, rounding.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
-from adapter.core.coverage import Coverage, ReplicaState, cover, is_per_pod
-from adapter.core.demand import BOUND_SLACK, Component, Contribution, TermPlan, add_up, contribute, plan_term
+from adapter.core.demand import Contribution, TermPlan, add_up
 from adapter.core.explaining import explain, input_why, term_why
-from adapter.core.plans import InputPlan, PolicyPlan
-from adapter.core.policy_inputs import MissingRule
+from adapter.core.group_memory import GroupMemory
+from adapter.core.guard_causes import held
+from adapter.core.guards import GuardPlan
+from adapter.core.plans import PolicyPlan
 from adapter.core.publishing import Decision, publish
-from adapter.core.readings import Answers, GroupKey, InputReadings, read_input
+from adapter.core.readings import GroupKey
 from adapter.core.reasons import Missing, Reason
-from adapter.core.series_readings import Entity, Measured, Reading
 from adapter.core.signals import GroupSignal, NoSignal, Signal
+from adapter.core.term_demand import contributions
+from adapter.core.ticks import Tick
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Everything read for one instant of the grid: `t` is when it was evaluated, `instant` what it was asked for."""
-
-    t: float
-    instant: float
-    inputs: dict[str, InputReadings]
-    spec: InputReadings | None = None
-    ready: InputReadings | None = None
-    pods: InputReadings | None = None
-
-
-def read_tick(plan: PolicyPlan, t: float, answers: Answers) -> Tick:
-    """Read all inputs of a policy from the answers asked for `t - offset`."""
-    instant = t - plan.offset
-    replicas = plan.replicas
-    return Tick(
-        t=t,
-        instant=instant,
-        inputs={name: read_input(one, answers, instant) for name, one in plan.inputs.items()},
-        spec=read_input(replicas.spec, answers, instant) if replicas else None,
-        ready=read_input(replicas.ready, answers, instant) if replicas and replicas.ready else None,
-        pods=read_input(replicas.pods, answers, instant) if replicas and replicas.pods else None,
-    )
-
-
-def plan_terms(plan: PolicyPlan) -> tuple[TermPlan, ...]:
-    """The terms that are evaluated; TermError where one cannot be."""
-    spec = plan.policy.spec
-    planned = (plan_term(name, term, dict(plan.inputs), spec.capacity) for name, term in spec.terms.items())
-    return tuple(one for one in planned if one is not None)
-
-
-def evaluate(plan: PolicyPlan, terms: Sequence[TermPlan], ticks: Sequence[Tick]) -> tuple[GroupSignal, ...]:
+def evaluate(
+    plan: PolicyPlan, terms: Sequence[TermPlan], guards: Sequence[GuardPlan], ticks: Sequence[Tick]
+) -> tuple[GroupSignal, ...]:
     """The signal of every group that is declared or was seen in the memory; `ticks` are oldest first, not empty."""
     labels = tuple(plan.policy.spec.by)
     fixed = plan.policy.spec.publish.labels
     return tuple(
-        GroupSignal({**fixed, **dict(zip(labels, group, strict=True))}, _Group(plan, terms, ticks, group).outcome())
+        GroupSignal(
+            {**fixed, **dict(zip(labels, group, strict=True))}, _outcome(GroupMemory(plan, ticks, group), terms, guards)
+        )
         for group in _groups(plan, ticks)
     )
 
@@ -74,176 +47,75 @@ def _groups(plan: PolicyPlan, ticks: Sequence[Tick]) -> list[GroupKey]:
     return sorted(seen)
 
 
-class _Group:
-    """One group's evaluation; holds only its arguments."""
-
-    def __init__(self, plan: PolicyPlan, terms: Sequence[TermPlan], ticks: Sequence[Tick], group: GroupKey) -> None:
-        self.plan, self.terms, self.ticks, self.group = plan, terms, ticks, group
-        self.now = ticks[-1]
-        self.replicas = replica_state(plan, self.now, group)
-
-    def outcome(self) -> Signal | NoSignal:
-        demands = [(term, [self.contribution(component) for component in term.components]) for term in self.terms]
-        every = [one for _, contributions in demands for one in contributions]
-        intervals = [add_up(contributions) for _, contributions in demands]
-        up = max((low for low, _ in intervals), default=0.0)
-        decision = Decision(
-            up=up,
-            down=max(up, max((high for _, high in intervals), default=0.0)),
-            n=self.replicas.n,
-            totals=(every[0].low, every[0].high) if len(every) == 1 else None,
-            divisor=every[0].component.divisor_up if every else 1.0,
-        )
-        published = publish(self.plan.policy.spec.publish, decision)
-        why = explain(
-            self.plan,
-            self.now.t,
-            self.now.instant,
-            self.replicas,
-            decision,
-            published,
-            [input_why(one, self.reading(name, self.now)) for name, one in self.plan.inputs.items()],
-            [term_why(term, ones, interval) for (term, ones), interval in zip(demands, intervals, strict=True)],
-        )
-        missing = self.refusal(every) or self.undecided(every, decision) or published.missing
-        if missing is not None:
-            return NoSignal(missing, replace(why, decided_by=f"no signal: {missing.reason}"))
-        return Signal(published.milli, self.as_of(every), why)
-
-    def refusal(self, every: Sequence[Contribution]) -> Missing | None:
-        """Why nothing may be published, whatever N is: an input that must not be missing is, or no term has data."""
-        for one in every:
-            rule = self.plan.inputs[one.component.input].missing
-            if rule.action == "error" and not one.is_complete:
-                return one.missing or Missing(Reason.EMPTY, f"{one.component.input}: no data")
-        if not any(one.has_data for one in every):
-            causes = (one.missing for one in every if one.missing is not None)
-            return next(causes, Missing(Reason.EMPTY, "no term has data"))
-        return None
-
-    def undecided(self, every: Sequence[Contribution], decision: Decision) -> Missing | None:
-        """Why an interval is no signal where N is unknown; the last complete demand stands in while it is held."""
-        if decision.n is not None or decision.up == decision.down:
-            return None
-        open_ones = [one for one in every if not one.is_complete]
-        if open_ones and all(one.is_held for one in open_ones):
-            return None
-        causes = (one.missing for one in open_ones if one.missing is not None and not one.is_held)
-        unknown = self.replicas.missing or Missing(Reason.NO_REPLICAS, "the demand is an interval and N is unknown")
-        return next(causes, unknown)
-
-    def as_of(self, every: Sequence[Contribution]) -> float:
-        """The oldest sample that went into the value, that of the replicas included."""
-        times = [one.as_of for one in every if one.as_of is not None]
-        if self.replicas.as_of is not None:
-            times.append(self.replicas.as_of)
-        return min(times, default=self.now.instant)
-
-    def reading(self, name: str, tick: Tick) -> Reading:
-        return tick.inputs[name].of(self.group, name)
-
-    def coverage(self, component: Component, tick: Tick, replicas: ReplicaState) -> Coverage:
-        plan = self.plan.inputs[component.input]
-        reading = within_bound(plan, component, self.reading(component.input, tick))
-        is_told = replicas.is_configured and is_per_pod(plan, reading)
-        return cover(plan, reading, replicas, () if is_told else self.seen(component.input))
-
-    def seen(self, name: str) -> set[Entity]:
-        return {entity for tick in self.ticks for entity in self.reading(name, tick).values}
-
-    def contribution(self, component: Component) -> Contribution:
-        covered = self.coverage(component, self.now, self.replicas)
-        current = contribute(component, covered)
-        if current.is_complete:
-            return current
-        rule = self.plan.inputs[component.input].missing
-        if rule.action == "assume" and rule.assume is not None:
-            current = self.assumed(component, covered, rule, rule.assume)
-        elif rule.action == "hold" and rule.hold is not None:
-            current = self.held(component, current, rule, rule.hold)
-        elif rule.scale_down == "allowed" and current.has_data:
-            current = replace(current, high=current.low)
-        return current
-
-    def assumed(self, component: Component, covered: Coverage, rule: MissingRule, value: float) -> Contribution:
-        """Every pod that is missing counts as the value assumed; one, where nobody knows how many there are."""
-        count = 1 if covered.missing_pods == inf else int(covered.missing_pods)
-        filled = Coverage((*covered.values, *[Measured(value, self.now.instant)] * count), 0, covered.missing)
-        current = contribute(component, filled)
-        high = current.low if rule.scale_down == "allowed" else inf
-        return replace(current, high=high, is_complete=rule.scale_down == "allowed", missing=covered.missing)
-
-    def held(self, component: Component, current: Contribution, rule: MissingRule, hold: float) -> Contribution:
-        """The last complete value within `hold`, its age counted from its oldest sample, never renewed."""
-        for tick in reversed(self.ticks[:-1]):
-            covered = self.coverage(component, tick, replica_state(self.plan, tick, self.group))
-            if not covered.is_complete:
-                continue
-            last = contribute(component, covered)
-            age = self.now.instant - (tick.instant if last.as_of is None else last.as_of)
-            if age > hold:
-                break
-            high = max(last.low, current.low) if rule.scale_down == "allowed" else inf
-            return replace(
-                current, low=max(last.low, current.low), high=high, has_data=True, as_of=last.as_of, is_held=True
-            )
-        return current
-
-
-def within_bound(plan: InputPlan, component: Component, reading: Reading) -> Reading:
-    """The reading without values above what one pod can report: such a value is a unit mistaken."""
-    if component.bound is None:
-        return reading
-    limit = component.bound * BOUND_SLACK
-    over = {entity: measured for entity, measured in reading.values.items() if measured.value > limit}
-    if not over:
-        return reading
-    bad = {
-        entity: Missing(
-            Reason.TOO_LARGE,
-            f"{plan.name}: {'/'.join(entity)} reports {measured.value:g}, at most {component.bound:g}: a wrong unit?",
-        )
-        for entity, measured in sorted(over.items())
-    }
-    values = {entity: measured for entity, measured in reading.values.items() if entity not in over}
-    failure = reading.failure or (None if values else next(iter(bad.values())))
-    return replace(reading, values=values, bad={**reading.bad, **bad}, failure=failure)
-
-
-def replica_state(plan: PolicyPlan, tick: Tick, group: GroupKey) -> ReplicaState:
-    """N, ready pods and their names for one group at one tick."""
-    if plan.replicas is None or tick.spec is None:
-        return ReplicaState()
-    spec = _single(tick.spec.of(group, "replicas"))
-    if isinstance(spec, Missing):
-        return ReplicaState(is_configured=True, missing=Missing(Reason.NO_REPLICAS, f"N is unknown: {spec}"))
-    ready: Measured | Missing = spec
-    if tick.ready is not None:
-        ready = _single(tick.ready.of(group, "ready pods"))
-    if isinstance(ready, Missing):
-        missing = Missing(Reason.NO_REPLICAS, f"the number of ready pods is unknown: {ready}")
-        return ReplicaState(is_configured=True, n=spec.value, as_of=spec.time, missing=missing)
-    return ReplicaState(
-        is_configured=True,
-        n=spec.value,
-        ready=round(ready.value),
-        ready_pods=_ready_names(tick, group),
-        as_of=min(spec.time, ready.time),
+def _outcome(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[GuardPlan]) -> Signal | NoSignal:
+    demands = [(term, contributions(memory, term)) for term in terms]
+    every = [one for _, ones in demands for one in ones]
+    intervals = [add_up(ones) for _, ones in demands]
+    up = max((low for low, _ in intervals), default=0.0)
+    down = max(up, max((high for _, high in intervals), default=0.0))
+    holds = held(memory, terms, guards)
+    if any(one.is_holding for one in holds):
+        down = inf if memory.replicas.n is None else max(down, memory.replicas.n)
+    decision = Decision(
+        up=up,
+        down=down,
+        n=memory.replicas.n,
+        totals=(every[0].low, every[0].high) if len(every) == 1 else None,
+        divisor=every[0].component.divisor_up if every else 1.0,
     )
+    published = publish(memory.plan.policy.spec.publish, decision)
+    why = explain(
+        memory.plan,
+        memory.now.t,
+        memory.now.instant,
+        memory.replicas,
+        decision,
+        published,
+        [
+            input_why(one, memory.reading(name, memory.now), _is_covered(name, every))
+            for name, one in memory.plan.inputs.items()
+        ],
+        [term_why(term, ones, interval) for (term, ones), interval in zip(demands, intervals, strict=True)],
+        [one.text for one in holds],
+    )
+    missing = _refusal(memory.plan, every) or _undecided(memory, every, decision) or published.missing
+    if missing is not None:
+        return NoSignal(missing, replace(why, decided_by=f"no signal: {missing.reason}"))
+    return Signal(published.milli, _as_of(memory, every), why)
 
 
-def _ready_names(tick: Tick, group: GroupKey) -> frozenset[str] | None:
-    if tick.pods is None:
+def _is_covered(name: str, every: Sequence[Contribution]) -> bool:
+    """Whether every expected pod reported the input, so that what is bad or late beside them is nobody's."""
+    return any(one.component.input == name and one.is_complete and one.missing is None for one in every)
+
+
+def _refusal(plan: PolicyPlan, every: Sequence[Contribution]) -> Missing | None:
+    """Why nothing may be published, whatever N is: an input that must not be missing is, or no term has data."""
+    for one in every:
+        source = plan.inputs.get(one.component.input)
+        if source is not None and source.missing.action == "error" and not one.is_complete:
+            return one.missing or Missing(Reason.EMPTY, f"{one.component.input}: no data")
+    if not any(one.has_data for one in every):
+        causes = (one.missing for one in every if one.missing is not None)
+        return next(causes, Missing(Reason.EMPTY, "no term has data"))
+    return None
+
+
+def _undecided(memory: GroupMemory, every: Sequence[Contribution], decision: Decision) -> Missing | None:
+    """Why an interval is no signal where N is unknown; the last complete demand stands in while it is held."""
+    if decision.n is not None or decision.up == decision.down:
         return None
-    reading = tick.pods.of(group, "ready pods")
-    names = frozenset(entity[0] for entity, measured in reading.values.items() if measured.value > 0 and entity[0])
-    return names or None
+    open_ones = [one for one in every if not one.is_complete]
+    if open_ones and all(one.is_held for one in open_ones):
+        return None
+    causes = (one.missing for one in open_ones if one.missing is not None and not one.is_held)
+    unknown = memory.replicas.missing or Missing(Reason.NO_REPLICAS, "the demand is an interval and N is unknown")
+    return next(causes, unknown)
 
 
-def _single(reading: Reading) -> Measured | Missing:
-    if reading.failure is not None:
-        return reading.failure
-    if len(reading.values) + len(reading.bad) > 1:
-        names = ", ".join("/".join(entity) for entity in list(reading.values)[:3])
-        return Missing(Reason.DUPLICATE_SERIES, f"more than one workload matches ({names})")
-    return next(iter(reading.values.values()))
+def _as_of(memory: GroupMemory, every: Sequence[Contribution]) -> float:
+    """The oldest sample that went into the value, that of the replicas included."""
+    times = [one.as_of for one in every if one.as_of is not None]
+    if memory.replicas.as_of is not None:
+        times.append(memory.replicas.as_of)
+    return min(times, default=memory.now.instant)

@@ -12,10 +12,10 @@ from adapter.core.signals import InputWhy, TermWhy, Why, finite_or_none
 from adapter.core.units import show_duration
 
 
-def input_why(plan: InputPlan, reading: Reading) -> InputWhy:
-    """What was read for one input, and what was wrong with it."""
+def input_why(plan: InputPlan, reading: Reading, is_covered: bool) -> InputWhy:
+    """What was read for one input, and what was wrong with it; covered, what is left of pods that went is not wrong."""
     values = [measured.value for measured in reading.values.values()]
-    missing = reading.failure or next(iter(reading.bad.values()), None)
+    missing = None if is_covered else reading.failure or next(iter(reading.bad.values()), None)
     return InputWhy(
         name=plan.name,
         unit=plan.unit.base,
@@ -33,6 +33,9 @@ def term_why(term: TermPlan, contributions: Sequence[Contribution], interval: tu
     """One term's demand with its arithmetic written out."""
     parts = []
     for one in contributions:
+        if one.text:
+            parts.append(one.text if one.is_complete or one.missing is None else f"{one.text} ({one.missing.reason})")
+            continue
         text = f"{one.component.text} = {one.low:.6g} ÷ {one.component.divisor_up:.6g} = {one.up:.6g}"
         if one.is_held:
             text += f" (held from {one.as_of:.0f})"
@@ -69,9 +72,11 @@ def explain(
     published: Published,
     inputs: Sequence[InputWhy],
     terms: Sequence[TermWhy],
+    guards: Sequence[str],
 ) -> Why:
     """The whole account of one evaluation."""
-    steps = (f"asked at t - {show_duration(plan.offset)}", f"combine {plan.policy.spec.combine}", *published.steps)
+    asked = f"asked at t - {show_duration(plan.offset)}"
+    steps = (asked, f"combine {plan.policy.spec.combine}", *guards, *published.steps)
     notes = tuple(one.message for one in inputs if one.reason is None and one.message)
     if replicas.missing is not None:
         notes = (*notes, replicas.missing.message)

@@ -6,28 +6,35 @@ All are warnings: they never refuse a policy. Evidence for each stands in the do
 from math import pi
 
 from adapter.core import promql
+from adapter.core.conditions import inputs_in
 from adapter.core.demand import TermPlan
 from adapter.core.documents import Document, Path
+from adapter.core.guards import GuardPlan
 from adapter.core.plans import PolicyPlan, default_offset
 from adapter.core.policy import Policy
 from adapter.core.policy_inputs import QueryInput
-from adapter.core.policy_terms import BacklogTerm, Drain, LatencyTerm, ThroughputTerm
+from adapter.core.policy_terms import BacklogTerm, Drain, ThroughputTerm
 from adapter.core.problems import Problem, Severity
 from adapter.core.term_planning import MIN_DRAIN_SECONDS
 
 CONTROL_LAG_SECONDS = 30.0
 """Scrape, evaluation and sync together, added to the cold start in the loop of a backlog."""
 
-_UNBOUNDED = {"throughput", "concurrency", "backlog"}
+_UNBOUNDED = {"throughput", "concurrency", "backlog", "expression"}
 
 
-def lint(policy: Policy, plan: PolicyPlan, terms: tuple[TermPlan, ...], document: Document) -> list[Problem]:
+def lint(
+    policy: Policy,
+    plan: PolicyPlan,
+    terms: tuple[TermPlan, ...],
+    guards: tuple[GuardPlan, ...],
+    document: Document,
+) -> list[Problem]:
     """Every warning about a policy that has no error."""
     found: list[tuple[Path, str, str, str]] = [
         *_time_lints(policy, plan),
-        *_input_lints(policy, plan, terms),
+        *_input_lints(policy, plan, terms, guards),
         *_term_lints(policy, terms),
-        *_unevaluated(policy),
     ]
     return [
         Problem(
@@ -54,17 +61,16 @@ def _time_lints(policy: Policy, plan: PolicyPlan) -> list[tuple[Path, str, str, 
     return [(path, "offset-too-small", message, "leave offset out, or state the real scrape_interval")]
 
 
-def _input_lints(policy: Policy, plan: PolicyPlan, terms: tuple[TermPlan, ...]) -> list[tuple[Path, str, str, str]]:
+def _input_lints(
+    policy: Policy, plan: PolicyPlan, terms: tuple[TermPlan, ...], guards: tuple[GuardPlan, ...]
+) -> list[tuple[Path, str, str, str]]:
     found: list[tuple[Path, str, str, str]] = []
-    used = {component.input for term in terms for component in term.components}
-    conditions = " ".join(
-        [guard.hold_scale_down.when or "" for guard in policy.spec.guards]
-        + [term.when or "" for term in policy.spec.terms.values()]
-        + [term.latency for term in policy.spec.terms.values() if isinstance(term, LatencyTerm)]
-    )
+    used = {name for term in terms for name in term.inputs}
+    conditions = [term.when for term in terms] + [guard.condition for guard in guards]
+    used |= set(inputs_in((name for one in conditions if one is not None for name in one.names), plan.inputs))
     for name, declared in policy.spec.inputs.items():
         path: Path = ("spec", "inputs", name)
-        if name not in used and name not in conditions:
+        if name not in used:
             found.append((path, "unused-input", "no term or guard reads it", "remove it or use it"))
         if isinstance(declared, QueryInput) and declared.freshness is None:
             kind = promql.kind_of(declared.query.strip())
@@ -103,20 +109,4 @@ def _term_lints(policy: Policy, terms: tuple[TermPlan, ...]) -> list[tuple[Path,
             if seconds < 2 / pi * lag:
                 message = f"drain {seconds:g}s is below 2/π of cold start and lag ({2 / pi * lag:.0f}s): it oscillates"
                 found.append(((*path, "drain"), "drain-too-short", message, "drain over at least the cold start"))
-    return found
-
-
-def _unevaluated(policy: Policy) -> list[tuple[Path, str, str, str]]:
-    """What this version reads and does not act on, said aloud."""
-    found: list[tuple[Path, str, str, str]] = []
-    later = "this version reads it and does not act on it yet"
-    for index in range(len(policy.spec.guards)):
-        found.append((("spec", "guards", index), "not-in-force", f"a guard: {later}", "do not rely on it"))
-    for name, term in policy.spec.terms.items():
-        path: Path = ("spec", "terms", name)
-        if isinstance(term, LatencyTerm):
-            found.append((path, "not-in-force", f"a latency term: {later}", "do not rely on it"))
-        elif term.when is not None:
-            message = "when is not evaluated yet, so the term always counts"
-            found.append(((*path, "when"), "not-in-force", message, "remove when, or accept that"))
     return found

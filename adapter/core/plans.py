@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from adapter.core import promql
-from adapter.core.policy import Policy
+from adapter.core.guards import EVENT_PRESETS, guard_input
+from adapter.core.policy import Policy, Spec
 from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, ReplicasPreset, ReplicasQuery
 from adapter.core.presets import GatePreset, PresetLibrary, SeriesPreset, SharePreset, Take
 from adapter.core.units import Unit
@@ -131,6 +132,7 @@ def plan_policy(policy: Policy, library: PresetLibrary) -> PolicyPlan:
     spec = policy.spec
     by = tuple(spec.by)
     inputs = {name: _plan_input(name, declared, policy, library) for name, declared in spec.inputs.items()}
+    inputs.update(_guard_inputs(policy, library))
     replicas = _plan_replicas(policy, library, by)
     offset = default_offset(spec.scrape_interval) if spec.offset is None else spec.offset
     every_plan = [*inputs.values(), *_replica_inputs(replicas)]
@@ -138,13 +140,36 @@ def plan_policy(policy: Policy, library: PresetLibrary) -> PolicyPlan:
     return PolicyPlan(
         policy=policy,
         every=spec.every,
-        memory_ticks=int(spec.memory / spec.every),
+        memory_ticks=int(_remembered(spec) / spec.every),
         offset=offset,
         lookback=lookback,
         inputs=inputs,
         replicas=replicas,
         queries=_queries(every_plan),
     )
+
+
+def _remembered(spec: Spec) -> float:
+    """Seconds of ticks that are kept: the memory, or as long as the longest guard needs to see that it has latched."""
+    guards = [guard.hold_scale_down for guard in spec.guards]
+    return max([spec.memory, *(rule.max + rule.for_ + spec.every for rule in guards)])
+
+
+def _guard_inputs(policy: Policy, library: PresetLibrary) -> dict[str, InputPlan]:
+    """The inputs that guards bring along: when an event last befell the workload's pods, whether an alert fires."""
+    found: dict[str, InputPlan] = {}
+    pods = workload_pods(policy, library)
+    for guard in policy.spec.guards:
+        rule = guard.hold_scale_down
+        name = guard_input(rule)
+        if rule.after is not None and name is not None and pods is not None:
+            declared = PresetInput(preset=EVENT_PRESETS[rule.after], match={"pod": pods})
+            found[name] = _plan_input(name, declared, policy, library)
+        elif rule.alert is not None and name is not None:
+            query = promql.selector("ALERTS", {"alertname": rule.alert, "alertstate": "firing"})
+            own = QueryInput(query=query, unit=Unit.COUNT, per=(), reduce="max")
+            found[name] = _plan_query(name, own, policy)
+    return found
 
 
 def _replica_inputs(replicas: ReplicasPlan | None) -> list[InputPlan]:
@@ -270,6 +295,19 @@ def _own(query: str) -> Alternative:
     return Alternative(query.strip(), promql.kind_of(query) is promql.QueryKind.SELECTOR)
 
 
+def workload_pods(policy: Policy, library: PresetLibrary) -> str | None:
+    """The matcher of the names of the workload's pods, as far as its replicas tell: `~DEPLOYMENT-…-…`."""
+    declared = policy.spec.replicas
+    if not isinstance(declared, ReplicasPreset):
+        return None
+    preset = library.replicas(declared.preset)
+    owner = declared.match.get(preset.pods_of or "") if preset is not None else None
+    if not owner or owner.startswith("~"):
+        return None
+    # A Deployment's pods are named DEPLOYMENT-REPLICASETHASH-SUFFIX.
+    return f"~{promql.literal(owner)}-[a-z0-9]+-[a-z0-9]+"
+
+
 def _plan_replicas_preset(
     policy: Policy, declared: ReplicasPreset, library: PresetLibrary, by: tuple[str, ...]
 ) -> ReplicasPlan:
@@ -283,12 +321,10 @@ def _plan_replicas_preset(
 
     workload = ("namespace", preset.pods_of) if preset.pods_of else ("namespace",)
     pods = None
-    owner = declared.match.get(preset.pods_of or "")
-    if preset.pods is not None and owner and not owner.startswith("~"):
-        # A Deployment's pods are named DEPLOYMENT-REPLICASETHASH-SUFFIX.
-        names = {"pod": f"~{promql.literal(owner)}-[a-z0-9]+-[a-z0-9]+"}
+    names = workload_pods(policy, library)
+    if preset.pods is not None and names is not None:
         kept = {label: value for label, value in declared.match.items() if label != preset.pods_of}
-        pods = read("pods", preset.pods, {**kept, **names}, ("pod",))
+        pods = read("pods", preset.pods, {**kept, "pod": names}, ("pod",))
     return ReplicasPlan(
         spec=read("replicas", preset.spec, declared.match, workload),
         ready=read("ready", preset.ready, declared.match, workload),

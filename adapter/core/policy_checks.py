@@ -10,13 +10,15 @@ from difflib import get_close_matches
 from adapter.core import promql
 from adapter.core.demand import TermPlan
 from adapter.core.documents import Document, Path
+from adapter.core.guards import GuardPlan, plan_guard
 from adapter.core.lints import lint
-from adapter.core.plans import InputPlan, PolicyPlan, plan_policy
+from adapter.core.plans import InputPlan, PolicyPlan, plan_policy, workload_pods
 from adapter.core.policy import Policy
 from adapter.core.policy_inputs import PresetInput, QueryInput, ReplicasPreset
 from adapter.core.policy_terms import (
     BacklogTerm,
     ConcurrencyTerm,
+    ExpressionTerm,
     HeadroomTerm,
     LatencyTerm,
     TermBase,
@@ -26,7 +28,7 @@ from adapter.core.policy_terms import (
 )
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Problem, has_errors
-from adapter.core.term_planning import TermError, plan_term
+from adapter.core.term_planning import TermError, plan_condition, plan_term, with_inputs
 from adapter.core.units import Unit
 
 MAX_UTILIZATION_TARGET = 0.9
@@ -36,8 +38,8 @@ Report = Callable[[Path, str, str, str], None]
 
 def check_policy(
     policy: Policy, document: Document, library: PresetLibrary
-) -> tuple[PolicyPlan | None, tuple[TermPlan, ...], list[Problem]]:
-    """The plan and terms of a policy and every problem found; the plan is None where the inputs cannot be planned."""
+) -> tuple[PolicyPlan | None, tuple[TermPlan, ...], tuple[GuardPlan, ...], list[Problem]]:
+    """The plan, terms and guards of a policy and every problem; the plan is None where inputs cannot be planned."""
     problems: list[Problem] = []
 
     def report(path: Path, code: str, message: str, fix: str) -> None:
@@ -48,12 +50,13 @@ def check_policy(
     _check_references(policy, report)
     _check_publish(policy, report)
     if has_errors(problems):
-        return None, (), problems
+        return None, (), (), problems
     plan = plan_policy(policy, library)
     terms = _check_terms(policy, plan, report)
+    guards = _check_guards(policy, plan, report)
     if not has_errors(problems):
-        problems += lint(policy, plan, terms, document)
-    return plan, terms, problems
+        problems += lint(policy, plan, terms, guards, document)
+    return plan, terms, guards, problems
 
 
 def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> None:
@@ -70,6 +73,12 @@ def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> No
         if hold is not None and hold >= policy.spec.memory:
             message = f"hold {hold:g}s must be shorter than memory {policy.spec.memory:g}s, which it is looked up in"
             report((*path, "missing"), "hold-beyond-memory", message, "shorten hold or lengthen memory")
+    for index, guard in enumerate(policy.spec.guards):
+        after = guard.hold_scale_down.after
+        if after is not None and workload_pods(policy, library) is None:
+            path = ("spec", "guards", index, "hold_scale_down", "after")
+            message = f"the pods whose {after} is meant are unknown"
+            report(path, "replicas-required", message, "write replicas with a deployment, or a guard with when")
     replicas = policy.spec.replicas
     if isinstance(replicas, ReplicasPreset):
         _check_preset(("spec", "replicas", "preset"), replicas.preset, replica_names, report)
@@ -125,6 +134,8 @@ def references(term: TermBase) -> list[tuple[Path, str]]:
             return [(("headroom",), term.headroom)]
         case LatencyTerm():
             return [(("latency",), term.latency)]
+        case ExpressionTerm():
+            return []
         case _:
             raise TypeError(f"no references known for a term of type {type(term).__name__}")
 
@@ -144,8 +155,8 @@ def _check_publish(policy: Policy, report: Report) -> None:
     if spec.publish.as_ == "total":
         terms = list(spec.terms.values())
         is_single = len(terms) == 1 and len(references(terms[0])) == 1
-        if not is_single or isinstance(terms[0], HeadroomTerm | LatencyTerm):
-            message = "a total is one input's sum, so it needs one term of one input that is not headroom or latency"
+        if not is_single or isinstance(terms[0], HeadroomTerm | LatencyTerm | ExpressionTerm):
+            message = "a total is one input's sum, so it needs one throughput, backlog, concurrency or utilization term"
             report(("spec", "publish", "as"), "total-needs-one-term", message, "publish as: replicas")
     if spec.publish.as_ == "ratio" and spec.replicas is None:
         fix = "write replicas: {preset: kube/deployment-replicas, match: {deployment: NAME}}"
@@ -174,25 +185,53 @@ def _check_terms(policy: Policy, plan: PolicyPlan, report: Report) -> tuple[Term
             continue
         try:
             one = plan_term(name, term, dict(plan.inputs), policy.spec.capacity)
+            planned.append(with_inputs(one, plan.inputs))
         except TermError as error:
             report((*path, *error.path), error.code, error.message, error.fix)
             continue
         _check_targets(policy, term, plan, path, report)
-        if one is not None:
-            planned.append(one)
+        _check_latency(policy, planned[-1], plan, path, report)
     return tuple(planned)
+
+
+def _check_guards(policy: Policy, plan: PolicyPlan, report: Report) -> tuple[GuardPlan, ...]:
+    planned = []
+    for index, guard in enumerate(policy.spec.guards):
+        rule = guard.hold_scale_down
+        condition = None
+        if rule.when is not None:
+            try:
+                condition = plan_condition(rule.when, dict(plan.inputs))
+            except TermError as error:
+                path: Path = ("spec", "guards", index, "hold_scale_down", "when")
+                report(path, error.code, error.message, error.fix)
+                continue
+        planned.append(plan_guard(index, rule, condition))
+    return tuple(planned)
+
+
+def _check_latency(policy: Policy, term: TermPlan, plan: PolicyPlan, path: Path, report: Report) -> None:
+    if term.latency is None:
+        return
+    if policy.spec.replicas is None:
+        fix = "write replicas: {preset: kube/deployment-replicas, match: {deployment: NAME}}"
+        report((*path, "latency"), "replicas-required", "a latency multiplies the ready replicas", fix)
+    remembered = plan.memory_ticks * plan.every
+    if remembered < term.latency.period:
+        message = (
+            f"memory {remembered:g}s is shorter than cold start and window ({term.latency.period:g}s), a step's period"
+        )
+        report((*path, "latency"), "memory-range", message, f"write memory: {term.latency.period * 2:g}s or more")
 
 
 def _check_inputs_of(term: TermBase, plan: PolicyPlan, path: Path, report: Report) -> bool:
     is_sound = True
     for place, name in references(term):
-        kind = str(place[-1])
-        one = plan.inputs.get(name)
-        if one is None:
-            if kind != "latency":
-                message = f'the input "{name}" is a histogram, which only a latency term reads'
-                report((*path, *place), "histogram", message, "use a gauge or counter preset")
-                is_sound = False
+        kind, one = str(place[-1]), plan.inputs[name]
+        if one.histogram is not None and one.unit is Unit.SECONDS and kind != "latency":
+            message = f'the input "{name}" is a histogram, whose percentile only a latency term reads'
+            report((*path, *place), "histogram", message, "use a gauge or counter preset, or share_above")
+            is_sound = False
             continue
         is_sound = _check_unit(one, kind, (*path, *place), report) and is_sound
     return is_sound
@@ -204,6 +243,12 @@ def _check_unit(one: InputPlan, kind: str, path: Path, report: Report) -> bool:
         message = f'the input "{one.name}" is in {one.unit}; {kind} divides {allowed}'
         report(path, "unit-mismatch", message, f"use an input in {allowed}, or correct its unit")
         return False
+    if kind == "latency" and one.histogram is None:
+        message = f'the input "{one.name}" is no histogram: a mean latency describes neither a hit nor a miss'
+        report(
+            path, "mean-latency", message, "use a preset of a histogram, or an own query of its buckets with quantile"
+        )
+        return False
     if kind == "throughput" and one.kind == "completions":
         message = "completions saturate at capacity, so they never ask for more; throughput wants arrivals"
         report(path, "completions-saturate", message, "use vllm/request-arrivals or the gateway's request counter")
@@ -212,10 +257,9 @@ def _check_unit(one: InputPlan, kind: str, path: Path, report: Report) -> bool:
 
 
 def _check_targets(policy: Policy, term: TermBase, plan: PolicyPlan, path: Path, report: Report) -> None:
-    if isinstance(term, UtilizationTerm) and term.target > MAX_UTILIZATION_TARGET:
-        message = (
-            f"target {term.target:g} is above {MAX_UTILIZATION_TARGET:g}, so a full replica never asks for another"
-        )
+    if isinstance(term, UtilizationTerm) and term.target.up > MAX_UTILIZATION_TARGET:
+        target = term.target.up
+        message = f"target {target:g} is above {MAX_UTILIZATION_TARGET:g}, so a full replica never asks for another"
         report((*path, "target"), "target-too-high", message, "use a target from 50% to 80%")
     if not isinstance(term, HeadroomTerm):
         return

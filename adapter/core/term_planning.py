@@ -3,10 +3,11 @@
 Done once when a policy is loaded; what cannot be computed is refused here, with its place in the term.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 
-from adapter.core.conditions import names_of
+from adapter.core.conditions import inputs_in, names_of
 from adapter.core.demand import Component, LatencyRule, TermPlan
 from adapter.core.expressions import Expression, ExpressionError, parse_expression
 from adapter.core.plans import InputPlan
@@ -63,6 +64,21 @@ def plan_term(name: str, term: TermBase, inputs: dict[str, InputPlan], capacity:
             return TermPlan(name, "expression", when=when, numbers=(up, down))
         case _:
             raise TypeError(f"no rule for a term of type {type(term).__name__}")
+
+
+def with_inputs(term: TermPlan, inputs: Iterable[str]) -> TermPlan:
+    """The term with the names of all inputs it reads, its condition aside."""
+    read = {component.input for component in term.components}
+    if term.latency is not None:
+        read.add(term.latency.input)
+    for expression in term.numbers or ():
+        read |= set(inputs_in(expression.names, inputs))
+    return replace(term, inputs=tuple(sorted(read)))
+
+
+def plan_condition(text: str, inputs: dict[str, InputPlan]) -> Expression:
+    """The condition of a guard."""
+    return _expression(text, (), inputs, wants=bool)
 
 
 def _expression(text: str, path: tuple[str, ...], inputs: dict[str, InputPlan], wants: type) -> Expression:

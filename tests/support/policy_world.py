@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 import promql_parser
 
 from adapter.bundled import load_presets
-from adapter.core.evaluation import Tick, evaluate, read_tick
+from adapter.core.evaluation import evaluate
 from adapter.core.policy_reading import LoadedPolicy, read_policies
 from adapter.core.reasons import Missing
 from adapter.core.samples import Answer, Sample, Series, labels_of
 from adapter.core.signals import GroupSignal, NoSignal, Signal
+from adapter.core.ticks import Tick, read_tick
 
 T = 1_800_000_000.0
 """The instant at which tests evaluate; a multiple of every grid they use."""
@@ -106,7 +107,7 @@ def tick(
 
 def outcomes(loaded: LoadedPolicy, *ticks: Tick) -> tuple[GroupSignal, ...]:
     """What the policy publishes at the last tick."""
-    return evaluate(loaded.plan, loaded.terms, ticks)
+    return evaluate(loaded.plan, loaded.terms, loaded.guards, ticks)
 
 
 def outcome(loaded: LoadedPolicy, *ticks: Tick) -> Signal | NoSignal:

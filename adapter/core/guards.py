@@ -1,0 +1,79 @@
+"""Guards: what keeps replicas from going for a while, and why none of them latches.
+
+A guard holds while its cause was true within the last `for`, judged anew from the ticks of the memory. A cause that
+cannot be judged holds too, since missing data permits nothing to go. What holds without a break for `max` is released
+and said so: a threshold that is always passed, or a code that sticks, must not pin a workload for ever.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adapter.core.expressions import Expression
+from adapter.core.policy import HoldScaleDown
+
+EVENT_PRESETS = {"oom-kill": "kube/oom-kills", "restart": "kube/container-restarts", "xid": "dcgm/xid-changes"}
+"""The preset that tells when each event last happened."""
+
+GOOD_TICKS_AFTER_A_GAP = 5
+"""After an outage the first samples are few and low: nothing goes until this many ticks in a row had data."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardPlan:
+    """One guard: its cause as an expression, or as an input that tells event times or firing; spans in seconds."""
+
+    text: str
+    hold: float
+    longest: float
+    condition: Expression | None = None
+    event_input: str | None = None
+    alert_input: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Whether a guard holds now, and its words for the account."""
+
+    is_holding: bool
+    text: str
+
+
+def plan_guard(index: int, rule: HoldScaleDown, condition: Expression | None) -> GuardPlan:
+    """The plan of one guard of a policy."""
+    if rule.after is not None:
+        return GuardPlan(f"after {rule.after}", rule.for_, rule.max, event_input=guard_input(rule))
+    if rule.alert is not None:
+        return GuardPlan(f"alert {rule.alert}", rule.for_, rule.max, alert_input=guard_input(rule))
+    if condition is None:
+        raise ValueError(f"guard {index} has no cause")
+    return GuardPlan(f"when {rule.when}", rule.for_, rule.max, condition=condition)
+
+
+def guard_input(rule: HoldScaleDown) -> str | None:
+    """The name of the input that a guard brings along, which no policy can use for an own one."""
+    if rule.after is not None:
+        return f"guard: {rule.after}"
+    return f"guard: alert {rule.alert}" if rule.alert is not None else None
+
+
+def judge(plan: GuardPlan, times: Sequence[float], causes: Callable[[int], bool | None]) -> Held:
+    """Whether the guard holds at the last of the ticks; `causes` tells of a tick, by its place, if its cause was true.
+
+    `times` are the ticks' times, oldest first. A tick at which the cause is unknown counts as one at which it was true.
+    """
+    now = times[-1]
+    holding_since: float | None = None
+    last_true: float | None = None
+    for place, time in enumerate(times):
+        if causes(place) is not False:
+            last_true = time
+        is_holding = last_true is not None and time - last_true <= plan.hold
+        if not is_holding:
+            holding_since = None
+        elif holding_since is None:
+            holding_since = time
+    if holding_since is None or last_true is None:
+        return Held(False, f"guard {plan.text}: free")
+    if now - holding_since >= plan.longest:
+        return Held(False, f"guard {plan.text}: held for {plan.longest:g} s without a break, released")
+    return Held(True, f"guard {plan.text}: holds since {now - holding_since:.0f} s")
