@@ -13,7 +13,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "bench": ("sim.bench", "Measure speed and memory of a part, with the floor of this machine beside it."),
+    "conformance": ("sim.conformance", "Hold the HPA model against recorded decisions of the real controller."),
+}
 """Sub-command → (module that has a Typer `app` with that one command, one line of help)."""
 
 
