@@ -23,6 +23,17 @@ $(VENV)/.wheel: $(VENV)/.python $(SOURCES)
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --force-reinstall build/wheel/scaleproof-*.whl
 	touch $@
 
+# The unmodified HPA controller in virtual time. Built once for each content of its sources: a copy is kept by its hash.
+ORACLE_SOURCES := $(shell find tests/oracle -type f)
+
+build/oracle: $(ORACLE_SOURCES)
+	@mkdir -p build/cache
+	key=$$(LC_ALL=C; for file in $(sort $(ORACLE_SOURCES)); do echo $$file; cat $$file; done | sha256sum | cut -c1-16) && \
+	if [ ! -x build/cache/oracle-$$key ]; then \
+	  go build -C tests/oracle -o $(CURDIR)/build/cache/oracle-$$key.part . && \
+	  mv build/cache/oracle-$$key.part build/cache/oracle-$$key; \
+	fi && ln -f build/cache/oracle-$$key $@ && touch $@
+
 demo: setup
 	$(BIN)/scaleproof demo $(ARGS)
 
@@ -41,7 +52,7 @@ check: lint types fast
 
 test: check slow
 
-slow: setup
+slow: setup build/oracle
 	$(BIN)/pytest -q -m slow
 
 clean:

@@ -62,9 +62,9 @@ def _compare(files: list[Path], version: Version) -> Report:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    opened = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
-    with opened as lines:
-        yield from lines
+    with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
+        for line in lines:
+            yield line.decode()
 
 
 def _as_json(report: Report, version: Version, show: int) -> dict[str, object]:

@@ -3,8 +3,6 @@
 Follows computeReplicasForMetrics of horizontal.go.
 """
 
-from typing import NamedTuple
-
 from sim.hpa.account import Account, MetricAccount
 from sim.hpa.conditions import FAILED_GET_METRIC, Condition
 from sim.hpa.metric_replicas import external_replicas, object_replicas
@@ -13,14 +11,8 @@ from sim.hpa.pod_metric_replicas import pods_replicas
 from sim.hpa.spec import Autoscaler, MetricKind
 from sim.hpa.state import MetricStatus
 
-
-class Proposal(NamedTuple):
-    """What the metrics ask for together; `failure` is the condition that ends the computation, or None."""
-
-    replicas: int
-    metric: str | None
-    statuses: tuple[MetricStatus | None, ...]
-    failure: Condition | None
+Proposal = tuple[int, str | None, tuple[MetricStatus | None, ...], Condition | None]
+"""(replicas, the metric that asks for them, every metric's status, the condition that ends it all or None)."""
 
 
 def propose(hpa: Autoscaler, seen: Observation, account: Account | None) -> Proposal:
@@ -57,5 +49,5 @@ def propose(hpa: Autoscaler, seen: Observation, account: Account | None) -> Prop
         account.proposal, account.proposed_by = replicas, name
     # With one metric unknown the count may rise or stay, never fall.
     if failure is not None and (failures == len(hpa.metrics) or replicas < seen.spec_replicas):
-        return Proposal(replicas, None, tuple(statuses), failure)
-    return Proposal(replicas, name, tuple(statuses), None)
+        return replicas, None, tuple(statuses), failure
+    return replicas, name, tuple(statuses), None

@@ -1,8 +1,8 @@
 """Kubernetes quantities exactly as the controller reads them, their oddities included.
 
 `adapter.core.quantity` says what a quantity means; this module says what the controller makes of it after a trip
-through the API (parsed, written in canonical form, parsed again): above int64 milli-units `10P` reads as 0 and `8Ei`
-as -1000, `1000E` is stored as `1`. The reading has a fast path (an int64 and a power of ten) and a slow one (a big
+through the API (parsed, written in canonical form, parsed again): above int64 milli-units `10P` reads as 0, `8Ei` as
+-1000 and `9223372036854776k` as 192000; `1000E` is stored as `1`. The reading has a fast path (an int64 and a power of ten) and a slow one (a big
 decimal), and they round and overflow differently, so both are here.
 Source: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go, scale_int.go, math.go).
 """
@@ -21,6 +21,7 @@ _BINARY_SUFFIX = {0: "", **{exponent: suffix for suffix, exponent in _BINARY.ite
 _EXPONENT = re.compile(r"^[eE][+-]?[0-9]+$")
 
 _FAST_DIGITS = 18
+_SHORTCUTS = (1, 2, 3, 6, 9)
 _MAX_CHARACTERS = 1000
 """Longer texts are refused; the API server would go on computing with them."""
 _SANE_EXPONENT = 1000
@@ -61,7 +62,10 @@ def milli_value(quantity: Quantity) -> int:
         return -rounded if quantity.unscaled < 0 else rounded
     if quantity.is_fast:
         product = quantity.unscaled * 10 ** min(shift, _SANE_EXPONENT)
-        return product if MIN64 <= product <= MAX64 else 0
+        if MIN64 <= product <= MAX64:
+            return product
+        # Ten multiplications one by one stop at the overflow; the shortcuts for common powers return what is left.
+        return wrap64(product) if shift in _SHORTCUTS else 0
     divisor = 10**6  # the slow path is always in nano-units
     if quantity.unscaled < MAX64:
         low = wrap64(quantity.unscaled)

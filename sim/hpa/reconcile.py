@@ -101,22 +101,12 @@ def _disabled(hpa: Autoscaler, state: State, account: Account | None) -> Decisio
 
 def _by_metrics(hpa: Autoscaler, state: State, seen: Observation, now: int, account: Account | None) -> Decision:
     current, old = seen.spec_replicas, state.status
-    proposal = propose(hpa, seen, account)
-    if proposal.failure is not None:
-        status = Status(
-            current,
-            old.desired_replicas,
-            SUCCEEDED_GET_SCALE,
-            proposal.failure,
-            old.scaling_limited,
-            old.scaled_to_zero,
-            None,
-            proposal.statuses,
-        )
+    proposal, metric, metrics, failure = propose(hpa, seen, account)
+    if failure is not None:
         if account is not None:
-            account.path, account.final, account.outcome = "metrics", current, proposal.failure.reason
-        return Decision(State(state.recommendations, state.up_events, state.down_events, status), current, False)
-    want = proposal.replicas if proposal.replicas > 0 else 0
+            account.path, account.final, account.outcome = "metrics", current, failure.reason
+        return Decision(_failed(state, current, failure, metrics), current, False)
+    want = proposal if proposal > 0 else 0
     if account is not None:
         account.path, account.want = "metrics", want
     if hpa.up is None or hpa.down is None:
@@ -130,15 +120,29 @@ def _by_metrics(hpa: Autoscaler, state: State, seen: Observation, now: int, acco
     # Only after a wake: minReplicas was raised while the HPA itself had gone to zero.
     if current == 0 and count < hpa.minimum:
         count = hpa.minimum
-    status = Status(
-        current, current, able, VALID_METRIC_FOUND, limited, old.scaled_to_zero, proposal.metric, proposal.statuses
-    )
-    state = State(recommendations, state.up_events, state.down_events, old)
+    status = Status(current, current, able, VALID_METRIC_FOUND, limited, old.scaled_to_zero, metric, metrics)
     if count != current:
+        state = State(recommendations, state.up_events, state.down_events, old)
         return _rescale(hpa, state, status, seen, count, now, account)
     if account is not None:
         account.final, account.outcome = current, able.reason
     return Decision(State(recommendations, state.up_events, state.down_events, status), current, False)
+
+
+def _failed(state: State, current: int, failure: Condition, metrics: Metrics) -> State:
+    """The computation failed: no recommendation is recorded and desiredReplicas stays as it was."""
+    old = state.status
+    status = Status(
+        current,
+        old.desired_replicas,
+        SUCCEEDED_GET_SCALE,
+        failure,
+        old.scaling_limited,
+        old.scaled_to_zero,
+        None,
+        metrics,
+    )
+    return State(state.recommendations, state.up_events, state.down_events, status)
 
 
 def _rescale(
