@@ -119,7 +119,7 @@ class _Reader:
                 self.add(key_node, "yaml-key", "a key must be plain text", "write the key as a word")
                 continue
             key = str(key_node.value)
-            if key == "<<" and key_node.style is None:
+            if key == "<<" and not key_node.style:
                 self.add(key_node, "yaml-merge", "merge keys (<<) are not read", "write the keys out")
                 continue
             if key in result:
@@ -133,12 +133,15 @@ class _Reader:
 
     def scalar(self, node: Node) -> object:
         text = str(node.value)
-        if getattr(node, "style", None) is not None or node.tag == "tag:yaml.org,2002:str":
+        if getattr(node, "style", None):
             return text
         if not node.tag.startswith("tag:yaml.org,2002:"):
             self.add(node, "yaml-tag", f"the tag {node.tag} is not read", "remove the tag")
             return None
-        return plain_scalar(text)
+        value = plain_scalar(text)
+        # PyYAML takes `1e3` for text; anything else it takes for text is text, such as `!!str 5`.
+        is_text = node.tag == "tag:yaml.org,2002:str" and not isinstance(value, float)
+        return text if is_text else value
 
     def add(self, node: Node, code: str, message: str, fix: str) -> None:
         self.problems.append(Problem(self.file, _position(node), code, message, fix))

@@ -106,17 +106,16 @@ def _booleans(value: object, document: Document, lines: list[str], path: Path = 
 def _warnings(spec: Mapping[str, Any]) -> Iterator[Finding]:
     """What validation lets pass although the controller does something else than the manifest says."""
     for index, metric in enumerate(spec.get("metrics") or []):
-        source_name = {"External": "external", "Object": "object"}.get(metric["type"])
-        if source_name is None:
+        name = {"External": "external", "Object": "object"}.get(metric["type"])
+        target = metric[name]["target"] if name else {}
+        fields = {"Value": target.get("value"), "AverageValue": target.get("averageValue")}
+        if name is None or fields.get(target["type"]) is not None:
             continue
-        target = metric[source_name]["target"]
-        field_name = "averageValue" if target.get("averageValue") is not None else "value"
-        fitting = "AverageValue" if field_name == "averageValue" else "Value"
-        if target["type"] != fitting:
-            path = ("spec", "metrics", index, source_name, "target", "type")
-            does = f"the controller goes by {field_name}" if source_name == "external" else "the metric always fails"
-            message = f"{dotted(path)} is {target['type']} but {field_name} is set: {does}"
-            yield Finding(path, "target-type", message, f"write {fitting}", is_warning=True)
+        fitting = next(kind for kind, value in fields.items() if value is not None)
+        does = f"the controller goes by the field for {fitting}" if name == "external" else "the metric always fails"
+        path = ("spec", "metrics", index, name, "target", "type")
+        message = f"{dotted(path)} is {target['type']}, but that field is not set: {does}"
+        yield Finding(path, "target-type", message, f"write {fitting}", is_warning=True)
 
 
 def _problem(document: Document, finding: Finding) -> Problem:

@@ -74,7 +74,7 @@ def _check_bounds(spec: Fields, path: Path, lowest: int) -> Iterator[Finding]:
         yield _required((*path, "maxReplicas"), "write the largest count, 1 or more")
     elif maximum < 0:
         yield _invalid((*path, "maxReplicas"), maximum, "must be at least 1")
-    if minimum is not None and maximum < minimum:
+    if minimum is not None and 0 < maximum < minimum:
         yield _invalid((*path, "maxReplicas"), maximum, f"must be at least minReplicas ({minimum})")
 
 

@@ -2,8 +2,8 @@
 
 `adapter.core.quantity` says what a quantity means; this module says what the controller makes of it after a trip
 through the API (parsed, written in canonical form, parsed again): above int64 milli-units `10P` reads as 0, `8Ei` as
--1000 and `9223372036854776k` as 192000; `1000E` is stored as `1`. The reading has a fast path (an int64 and a power of ten) and a slow one (a big
-decimal), and they round and overflow differently, so both are here.
+-1000 and `9223372036854776k` as 192000; `1000E` is stored as `1`. The reading has a fast path (an int64 and a power of
+ten) and a slow one (a big decimal), and they round and overflow differently, so both are here.
 Source: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go, scale_int.go, math.go).
 """
 
@@ -61,7 +61,8 @@ def milli_value(quantity: Quantity) -> int:
         rounded = _divide_up(abs(quantity.unscaled), -shift)
         return -rounded if quantity.unscaled < 0 else rounded
     if quantity.is_fast:
-        product = quantity.unscaled * 10 ** min(shift, _SANE_EXPONENT)
+        factor: int = 10 ** min(shift, _SANE_EXPONENT)
+        product = quantity.unscaled * factor
         if MIN64 <= product <= MAX64:
             return product
         # Ten multiplications one by one stop at the overflow; the shortcuts for common powers return what is left.
