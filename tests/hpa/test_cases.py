@@ -2,12 +2,13 @@
 
 import csv
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import hpa_runs
 import pytest
-from adapter.core.quantity import parse_milli
 
+from adapter.core.quantity import parse_milli
 from sim.hpa.flags import NANOSECONDS_PER_SECOND, ControllerFlags
 from sim.hpa.versions import NotModelledError, find_version
 
@@ -35,7 +36,9 @@ def test_h1_average_value_and_value_read_the_same_number_differently():
     assert account.proposal == wanted["average"] == int(average_row["expected_desired"])
     assert decision.state.status.current_metrics[0].milli == parse_milli(wanted["shown"])
     value = hpa_runs.the_manifest(CASES / "H1" / value_row["file"]).spec()
-    decision, account = hpa_runs.decide(value, ((milli(value_row["total"]),),), int(value_row["spec"]), int(value_row["ready"]))
+    decision, account = hpa_runs.decide(
+        value, ((milli(value_row["total"]),),), int(value_row["spec"]), int(value_row["ready"])
+    )
     assert account.proposal == wanted["value"] == int(value_row["expected_desired"])
     assert decision.replicas == wanted["value_after_first_step_limit"]
 
@@ -74,7 +77,8 @@ def test_h4_the_larger_of_two_policies_wins_so_it_goes_down_in_fours():
     trace = [(int(row["t_s"]), milli(row["total"])) for row in rows("H4", "trace.csv")]
     spec = hpa_runs.the_manifest(CASES / "H4" / "hpa.yaml").spec()
     loads = [
-        (seconds, ((max(point for point in trace if point[0] <= seconds)[1],),)) for seconds in range(trace[0][0], 901, 15)
+        (seconds, ((max(point for point in trace if point[0] <= seconds)[1],),))
+        for seconds in range(trace[0][0], 901, 15)
     ]
     decided = hpa_runs.run(spec, loads, 20)
     changes = [(seconds, decision.replicas) for seconds, decision in decided if decision.is_rescaled]
@@ -82,7 +86,7 @@ def test_h4_the_larger_of_two_policies_wins_so_it_goes_down_in_fours():
     low, high = wanted["first_change_s"]
     assert low <= changes[0][0] <= high
     low, high = wanted["step_s"]
-    gaps = [later - earlier for (earlier, _), (later, _) in zip(changes, changes[1:], strict=False)]
+    gaps = [later - earlier for (earlier, _), (later, _) in pairwise(changes)]
     assert all(low <= gap <= high for gap in gaps), gaps
 
 

@@ -32,7 +32,9 @@ def write(file: Path, *vectors: object) -> Path:
 
 @pytest.fixture
 def vector() -> dict:
-    return next(vector for vector in lines_of(VECTORS / "named.jsonl") if vector["scenario"]["name"] == "percent-down-policy")
+    return next(
+        vector for vector in lines_of(VECTORS / "named.jsonl") if vector["scenario"]["name"] == "percent-down-policy"
+    )
 
 
 def test_no_field_of_any_carried_vector_differs():
@@ -49,7 +51,9 @@ def test_enough_vectors_of_every_kind_are_carried():
     assert len(lines_of(VECTORS / "named.jsonl")) == 46
     assert len(lines_of(VECTORS / "public.jsonl.gz")) >= 300
     assert min(tags[tag] for tag in ("object", "pods", "hpaEdit", "scaleErrors")) >= 8
-    assert all(count >= 20 for tag, count in tags.items() if tag not in ("object", "pods", "hpaEdit", "scaleErrors")), tags
+    assert all(count >= 20 for tag, count in tags.items() if tag not in ("object", "pods", "hpaEdit", "scaleErrors")), (
+        tags
+    )
 
 
 @pytest.mark.parametrize("vector", lines_of(VECTORS / "named.jsonl"), ids=lambda vector: vector["scenario"]["name"])
@@ -94,7 +98,11 @@ def test_a_missing_and_a_surplus_field_and_step_are_differences(tmp_path, vector
     result = conformance(write(tmp_path / "v.jsonl", vector), "--output", "json")
     report = json.loads(result.output)
     assert (report["scenarios"], report["steps"], report["mismatches"]) == (1, 8, 3)
-    assert [(found["step"], found["field"]) for found in report["differences"]] == [(0, "metric"), (1, "surplus"), (8, "step")]
+    assert [(found["step"], found["field"]) for found in report["differences"]] == [
+        (0, "metric"),
+        (1, "surplus"),
+        (8, "step"),
+    ]
     assert report["differences"][0]["file"] == str(tmp_path / "v.jsonl")
     assert report["differences"][0]["line"] == 1
     assert report["differences"][1]["expected"] == 1
@@ -139,7 +147,10 @@ def test_another_version_says_that_it_is_not_verified(vector, tmp_path):
         "Kubernetes 1.35, not verified against a controller",
         "scenarios 1 steps 9 mismatches 0",
     ]
-    assert json.loads(conformance(tmp_path / "v.jsonl", "--kubernetes", "1.35", "--output", "json").output)["verified"] is False
+    assert (
+        json.loads(conformance(tmp_path / "v.jsonl", "--kubernetes", "1.35", "--output", "json").output)["verified"]
+        is False
+    )
 
 
 def test_an_unknown_version_is_refused_by_name(vector, tmp_path):

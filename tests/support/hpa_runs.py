@@ -21,7 +21,11 @@ def the_manifest(file: Path) -> Manifest:
 
 
 def decide(
-    spec: Spec, readings: tuple[Reading, ...], replicas: int, ready: int | None = None, flags: ControllerFlags | None = None
+    spec: Spec,
+    readings: tuple[Reading, ...],
+    replicas: int,
+    ready: int | None = None,
+    flags: ControllerFlags | None = None,
 ) -> tuple[Decision, Account]:
     """One decision of a fresh controller that has already recorded nothing, with its account."""
     account = Account()
