@@ -98,6 +98,8 @@ def parse(text: str) -> Quantity:
     whole, fraction = match["whole"].lstrip("0"), match["fraction"] or ""
     power_of, exponent, form = _suffix(match["suffix"], text)
     quantity = _fast(text, whole or "0", fraction, power_of, exponent, form)
+    if quantity is None and match["whole"] + fraction == "":
+        raise QuantityError(f'"{text}" has no digits')  # on the fast path it is 0, `Ki` for one
     if quantity is None:
         quantity = _slow(whole, fraction, power_of, exponent, form)
     return replace(quantity, unscaled=-quantity.unscaled) if text[0] == "-" else quantity

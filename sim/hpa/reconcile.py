@@ -55,7 +55,7 @@ def reconcile(hpa: Autoscaler, state: State, seen: Observation, now: int, accoun
         return _disabled(hpa, state, account)
     if current > hpa.maximum:
         want, path = hpa.maximum, "above-maximum"
-    elif current < hpa.minimum and current > 0:
+    elif current < hpa.minimum and current != 0:
         want, path = hpa.minimum, "below-minimum"
     else:
         return _by_metrics(hpa, state, seen, now, account)
