@@ -53,10 +53,3 @@ def ceil64(value: float) -> int:
     if -_TOO_BIG_FOR_64 <= value < _TOO_BIG_FOR_64:
         return math.ceil(value)
     return MIN64
-
-
-def saturating_ceil32(value: float) -> int:
-    """As `ceil32`, but what is above int32 is its maximum: an overload must not read as the most negative count."""
-    if value > 2147483647.0:
-        return MAX32
-    return ceil32(value)

@@ -80,8 +80,10 @@ def approximate_float(quantity: Quantity) -> float:
     try:
         base = float(quantity.unscaled)
     except OverflowError:
-        base = math.copysign(math.inf, quantity.unscaled)
-    return base if quantity.exponent == 0 else base * _power_of_ten(quantity.exponent)
+        return math.inf if quantity.unscaled > 0 else -math.inf
+    if quantity.exponent == 0:
+        return base
+    return base * (float(f"1e{quantity.exponent}") if quantity.exponent <= 308 else math.inf)
 
 
 def parse(text: str) -> Quantity:
@@ -119,7 +121,7 @@ def _suffix(suffix: str, text: str) -> tuple[int, int, str]:
 
 
 def _fast(text: str, whole: str, fraction: str, power_of: int, exponent: int, form: str) -> Quantity | None:
-    """Up to 18 digits, not finer than nano: an int64 and a power of ten; None if the number does not fit."""
+    """Up to 18 digits, fewer for binary ones, and not finer than nano: an int64 and a power of ten; else None."""
     scale, mantissa = exponent, 1
     if power_of == 10:
         precision = _FAST_DIGITS - len(whole) - len(fraction)
@@ -133,14 +135,11 @@ def _fast(text: str, whole: str, fraction: str, power_of: int, exponent: int, fo
         return None
     digits = whole + fraction
     value = int(digits)
-    product = value * mantissa
-    if product > MAX64:
-        return None
     if form == "binary":
         keeps_text = value & 7 != 0
     else:
         keeps_text = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
-    return Quantity(product, scale, True, form, text if keeps_text else None)
+    return Quantity(value * mantissa, scale, True, form, text if keeps_text else None)
 
 
 def _slow(whole: str, fraction: str, power_of: int, exponent: int, form: str) -> Quantity:
@@ -198,9 +197,3 @@ def _divide_up(value: int, digits: int) -> int:
         return 1 if value else 0
     divisor: int = 10**digits
     return -(-value // divisor)
-
-
-def _power_of_ten(exponent: int) -> float:
-    if exponent < -323:
-        return 0.0
-    return float(f"1e{exponent}") if exponent <= 308 else math.inf

@@ -195,6 +195,12 @@ def test_minimum_zero_needs_the_gate_and_then_an_object_or_external_metric():
     assert "must be at least 0" in problem.message
 
 
+def test_a_negative_maximum_is_refused():
+    text = (MANIFESTS / "good-external-average.yaml").read_text().replace("maxReplicas: 10", "maxReplicas: -3")
+    _, [problem] = read_manifests(text, "n.yaml")
+    assert problem.message == "spec.maxReplicas is -3, it must be at least 1"
+
+
 def test_with_the_tolerance_gate_off_a_tolerance_is_dropped_unread():
     text = (MANIFESTS / "bad-tolerance-negative.yaml").read_text()
     assert not has_errors(read_manifests(text, "t.yaml", configurable_tolerance=False)[1])
@@ -213,6 +219,7 @@ METADATA = {
     "generateName": ("generateName: Ab-", "5:17:invalid"),
     "generation": ("generation: -1", "5:15:invalid"),
     "resourceVersion": ("resourceVersion: '7'", "5:3:forbidden"),
+    "second finalizer": ("finalizers: [example.com/a, a b]", "5:31:invalid"),
     "finalizer": ("finalizers: [a b]", "5:16:invalid"),
     "owner": ("ownerReferences: [{kind: A, name: b, uid: c}]", "5:21:required"),
     "labels is a list": ("labels: [a]", "5:11:wrong-type"),

@@ -56,7 +56,10 @@ def test_enough_vectors_of_every_kind_are_carried():
     )
 
 
-@pytest.mark.parametrize("vector", lines_of(VECTORS / "named.jsonl"), ids=lambda vector: vector["scenario"]["name"])
+BY_HAND = [*lines_of(VECTORS / "named.jsonl"), *lines_of(VECTORS / "corners.jsonl")]
+
+
+@pytest.mark.parametrize("vector", BY_HAND, ids=lambda vector: vector["scenario"]["name"])
 def test_replica_counts_worked_out_by_hand_come_out(vector):
     steps = list(run_scenario(read_scenario(vector["scenario"], find_version("1.36")), with_account=False))
     got = {step: steps[int(step)].decision.replicas for step in vector["scenario"]["expect"]}
@@ -201,6 +204,15 @@ def test_a_field_of_the_wrong_type_is_named(tmp_path, vector, name):
     result = conformance(write(tmp_path / "v.jsonl", vector))
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_metrics_that_are_no_object_are_bad_input_and_an_unknown_target_type_is_not_modelled(tmp_path, vector):
+    vector["scenario"]["steps"][0]["metrics"] = ["q"]
+    assert conformance(write(tmp_path / "v.jsonl", vector)).exit_code == 2
+    vector["scenario"]["hpa"]["metrics"][0]["targetType"] = "Utilization"
+    result = conformance(write(tmp_path / "v.jsonl", vector))
+    assert result.exit_code == 3
+    assert 'the target type "Utilization" is not modelled' in result.output
 
 
 READINGS = {"text": "one", "boolean item": [True], "no quantity": ["1 GiB"], "beyond int64": [2**63]}
