@@ -4,6 +4,7 @@ The format is that of tests/hpa/vectors/README.md. A field or kind this model do
 name; what is no scenario raises ScenarioError. Knows nothing about files or comparing.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ class InvalidHpaError(ValueError):
     """The API server would refuse the HPA of a scenario, or an edit of it."""
 
 
+_NAME_IN_MESSAGE = re.compile(r"[^( ]+")
 _EXACT_MILLI = 10**18
 """Milli-units of up to 18 digits come through the API as they are; longer ones take the slow path of quantities."""
 
@@ -246,8 +248,10 @@ def step_result(step: Step) -> dict[str, object]:
         if status.current_metrics is None
         else [None if metric is None else _metric_status(metric) for metric in status.current_metrics],
     }
-    if status.metric is not None:
-        result["metric"] = status.metric
+    # Vectors read the name from the condition's message, where a blank or a parenthesis ends it.
+    name = _NAME_IN_MESSAGE.match(status.metric or "")
+    if name is not None:
+        result["metric"] = name.group()
     return result
 
 
