@@ -5,7 +5,9 @@ field, text for a number, a number for text, an int32 that overflows. null count
 Source: k8s.io/api/autoscaling/v2/types.go, k8s.io/apimachinery/pkg/apis/meta/v1/types.go.
 """
 
+import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from adapter.core.documents import Path
 from sim.hpa.arithmetic import MAX32, MAX64, MIN32, MIN64
@@ -18,13 +20,17 @@ STRUCTS: Mapping[str, Mapping[str, str]] = {
     },
     "ObjectMeta": {
         "name": "string", "generateName": "string", "namespace": "string", "selfLink": "string", "uid": "string",
-        "resourceVersion": "string", "generation": "int64", "creationTimestamp": "any", "deletionTimestamp": "any",
+        "resourceVersion": "string", "generation": "int64", "creationTimestamp": "time", "deletionTimestamp": "time",
         "deletionGracePeriodSeconds": "int64", "labels": "map", "annotations": "map",
-        "ownerReferences": "[]OwnerReference", "finalizers": "[]string", "managedFields": "any",
+        "ownerReferences": "[]OwnerReference", "finalizers": "[]string", "managedFields": "[]ManagedFields",
     },
     "OwnerReference": {
         "apiVersion": "string", "kind": "string", "name": "string", "uid": "string", "controller": "bool",
         "blockOwnerDeletion": "bool",
+    },
+    "ManagedFields": {
+        "manager": "string", "operation": "string", "apiVersion": "string", "time": "time", "fieldsType": "string",
+        "fieldsV1": "any", "subresource": "string",
     },
     "Spec": {
         "scaleTargetRef": "ObjectReference", "minReplicas": "int32", "maxReplicas": "int32",
@@ -51,11 +57,24 @@ STRUCTS: Mapping[str, Mapping[str, str]] = {
     },
     "Policy": {"type": "string", "value": "int32", "periodSeconds": "int32"},
     "Status": {
-        "observedGeneration": "int64", "lastScaleTime": "any", "currentReplicas": "int32", "desiredReplicas": "int32",
-        "currentMetrics": "any", "conditions": "any",
+        "observedGeneration": "int64", "lastScaleTime": "time", "currentReplicas": "int32", "desiredReplicas": "int32",
+        "currentMetrics": "[]MetricStatus", "conditions": "[]Condition",
+    },
+    "MetricStatus": {
+        "type": "string", "object": "ObjectStatus", "pods": "IdentifiedStatus", "resource": "ResourceStatus",
+        "containerResource": "ContainerResourceStatus", "external": "IdentifiedStatus",
+    },
+    "ObjectStatus": {"metric": "Identifier", "current": "Current", "describedObject": "ObjectReference"},
+    "IdentifiedStatus": {"metric": "Identifier", "current": "Current"},
+    "ResourceStatus": {"name": "string", "current": "Current"},
+    "ContainerResourceStatus": {"name": "string", "current": "Current", "container": "string"},
+    "Current": {"value": "quantity", "averageValue": "quantity", "averageUtilization": "int32"},
+    "Condition": {
+        "type": "string", "status": "string", "lastTransitionTime": "time", "reason": "string", "message": "string",
     },
 }  # fmt: skip
 
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _RANGES = {"int32": (MIN32, MAX32), "int64": (MIN64, MAX64)}
 _WORDS = {"string": "text", "map": "a mapping of text to text", "bool": "true or false", "quantity": "a quantity"}
 
@@ -80,10 +99,21 @@ def decode(value: object, kind: str, path: Path = ()) -> Iterator[Finding]:
             yield from decode(element, "string", (*path, key))
     elif kind in _RANGES:
         yield from _integer(value, kind, path)
+    elif kind == "time":
+        if not isinstance(value, str) or not _is_time(value):
+            yield _wrong(path, "a time as RFC 3339 has it", value)
     elif kind == "quantity":
         yield from _quantity(value, path)
     elif not isinstance(value, str if kind == "string" else bool):
         yield _wrong(path, _WORDS[kind], value)
+
+
+def _is_time(text: str) -> bool:
+    match = _TIME.fullmatch(text)
+    try:
+        return match is not None and datetime.fromisoformat(match.group(1)) is not None
+    except ValueError:
+        return False
 
 
 def _struct(value: object, kind: str, path: Path) -> Iterator[Finding]:

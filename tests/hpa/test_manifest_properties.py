@@ -19,6 +19,7 @@ MANIFESTS = Path(__file__).parent / "manifests"
 BASES = [yaml.safe_load(file.read_text()) for file in sorted(MANIFESTS.glob("good-*.yaml"))]
 VALUES = st.one_of(
     st.none(),
+    st.sampled_from(["2026-11-30T22:14:24Z", "2026-11-30T22:14:24.5+01:00", "2026-11-30", "Apply", "FieldsV1"]),
     st.booleans(),
     st.sampled_from(
         ["", "a", "A", "a-b", "-a", "a.b", "a/b", "a/b/c", "%", ".", "..", " ", "1", "0", "-1", "1m", "5k", "x" * 64]
