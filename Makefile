@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find adapter sim policies -type f -not -path '*/__pycache__/*') pyproject.toml README.md
 ARGS ?=
 
-.PHONY: setup demo check test lint types fast slow clean
+.PHONY: setup demo check test lint types fast slow clean build/oracle
 
 setup: $(VENV)/.wheel
 
@@ -23,16 +23,9 @@ $(VENV)/.wheel: $(VENV)/.python $(SOURCES)
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --force-reinstall build/wheel/scaleproof-*.whl
 	touch $@
 
-# The unmodified HPA controller in virtual time. Built once for each content of its sources: a copy is kept by its hash.
-ORACLE_SOURCES := $(shell find tests/oracle -type f)
-
-build/oracle: $(ORACLE_SOURCES)
-	@mkdir -p build/cache
-	key=$$(LC_ALL=C; for file in $(sort $(ORACLE_SOURCES)); do echo $$file; cat $$file; done | sha256sum | cut -c1-16) && \
-	if [ ! -x build/cache/oracle-$$key ]; then \
-	  go build -C tests/oracle -o $(CURDIR)/build/cache/oracle-$$key.part . && \
-	  mv build/cache/oracle-$$key.part build/cache/oracle-$$key; \
-	fi && ln -f build/cache/oracle-$$key $@ && touch $@
+# The unmodified HPA controller in virtual time, which the model is held against.
+build/oracle:
+	@tests/build_go.sh oracle
 
 demo: setup
 	$(BIN)/scaleproof demo $(ARGS)

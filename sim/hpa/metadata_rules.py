@@ -80,8 +80,8 @@ def check_metadata(metadata: Mapping[str, Any]) -> Iterator[Finding]:
     if namespace != "" and not is_label_name(namespace):
         yield _bad_name((*path, "namespace"), namespace)
     if metadata.get("resourceVersion"):
-        message = "metadata.resourceVersion must not be set on a new object"
-        yield Finding((*path, "resourceVersion"), "forbidden", message, "remove it", at_key=True)
+        message = "metadata.resourceVersion belongs to a stored object; kubectl drops it, other clients are refused"
+        yield Finding((*path, "resourceVersion"), "forbidden", message, "remove it", at_key=True, is_warning=True)
     if (integer_of(metadata.get("generation")) or 0) < 0:
         yield Finding((*path, "generation"), "invalid", "metadata.generation must not be negative", "remove it")
     yield from _check_labels(metadata, path)
@@ -114,21 +114,11 @@ def _check_labels(metadata: Mapping[str, Any], path: Path) -> Iterator[Finding]:
         yield Finding((*path, "annotations"), "invalid", message, "shorten them")
 
 
-def _check_managed_fields(entry: Mapping[str, Any], path: Path) -> Iterator[Finding]:
-    allowed = entry.get("operation") in ("Apply", "Update") and entry.get("fieldsType") in (None, "", "FieldsV1")
-    manager = entry.get("manager") or ""
-    is_named = len(manager.encode()) <= 128 and manager.isprintable() and len(entry.get("subresource") or "") <= 256
-    if not allowed or not is_named:
-        yield Finding(path, "invalid", f"{dotted(path)} is not an entry that the API server writes", "remove it")
-
-
 def _check_finalizers_and_owners(metadata: Mapping[str, Any], path: Path) -> Iterator[Finding]:
     for index, name in enumerate(metadata.get("finalizers") or []):
         if not is_label_key(name or ""):
             message = f'"{name}" cannot be a finalizer'
             yield Finding((*path, "finalizers", index), "invalid", message, "write e.g. example.com/cleanup")
-    for index, entry in enumerate(metadata.get("managedFields") or []):
-        yield from _check_managed_fields(entry or {}, (*path, "managedFields", index))
     for index, owner in enumerate(metadata.get("ownerReferences") or []):
         for key in ("apiVersion", "kind", "name", "uid"):
             if not (owner or {}).get(key):

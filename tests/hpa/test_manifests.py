@@ -206,6 +206,16 @@ def test_with_the_tolerance_gate_off_a_tolerance_is_dropped_unread():
     assert not has_errors(read_manifests(text, "t.yaml", configurable_tolerance=False)[1])
 
 
+def test_a_resource_version_is_a_warning_as_kubectl_drops_it():
+    text = (
+        (MANIFESTS / "good-external-average.yaml")
+        .read_text()
+        .replace("  namespace: inference", "  resourceVersion: '7'")
+    )
+    [_], [problem] = read_manifests(text, "r.yaml")
+    assert (problem.severity, problem.position.line, problem.position.column) == (Severity.WARNING, 5, 3)
+
+
 def test_a_warning_does_not_refuse():
     [_], [problem] = read_manifests((MANIFESTS / "good-external-utilization-type.yaml").read_text(), "w.yaml")
     assert problem.severity is Severity.WARNING
@@ -218,12 +228,11 @@ METADATA = {
     "label prefix": ("labels: {A.B/c: d}", "5:12:invalid"),
     "generateName": ("generateName: Ab-", "5:17:invalid"),
     "generation": ("generation: -1", "5:15:invalid"),
-    "resourceVersion": ("resourceVersion: '7'", "5:3:forbidden"),
     "second finalizer": ("finalizers: [example.com/a, a b]", "5:31:invalid"),
     "finalizer": ("finalizers: [a b]", "5:16:invalid"),
     "creation time": ("creationTimestamp: yesterday", "5:22:wrong-type"),
     "a day that is none": ("creationTimestamp: 2026-02-30T00:00:00Z", "5:22:wrong-type"),
-    "managed fields": ("managedFields: [{operation: Put}]", "5:19:invalid"),
+    "managed fields": ("managedFields: [{operation: 1}]", "5:31:wrong-type"),
     "owner": ("ownerReferences: [{kind: A, name: b, uid: c}]", "5:21:required"),
     "labels is a list": ("labels: [a]", "5:11:wrong-type"),
     "label is a number": ("labels: {a: 1}", "5:15:wrong-type"),

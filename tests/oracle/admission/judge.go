@@ -1,5 +1,6 @@
 // Package admission says what the API server makes of a manifest: strict
-// decoding, defaulting and validation with its own code, short of storing it.
+// decoding, defaulting and validation with its own code, short of storing it:
+// the verdict of `kubectl create --dry-run=server`.
 package admission
 
 import (
@@ -50,9 +51,8 @@ func Judge(document []byte) ([]string, error) {
 		IsResourceRequest: true, Verb: "create", APIGroup: "autoscaling", APIVersion: "v2",
 		Namespace: requested, Resource: "horizontalpodautoscalers",
 	})
-	if len(internal.ResourceVersion) > 0 {
-		return []string{"resourceVersion should not be set on objects to be created"}, nil
-	}
+	internal.ResourceVersion = "" // kubectl removes it before it creates an object
+	internal.ManagedFields = nil  // the server's field manager begins anew, whatever they say
 	rest.FillObjectMetaSystemFields(internal)
 	if internal.GenerateName != "" && internal.Name == "" {
 		internal.Name = horizontalpodautoscaler.Strategy.GenerateName(internal.GenerateName)
