@@ -62,12 +62,12 @@ def _reach(recommendations: Recommendations, want: int, up_cutoff: int, down_cut
     outdated = -1
     oldest = min(up_cutoff, down_cutoff)
     for index, (count, time) in enumerate(recommendations):
-        if time < oldest:
-            outdated = index
-            continue
         # Exactly as old as the window no longer counts.
-        if time > down_cutoff and count > high:
-            high = count
+        if time > down_cutoff:
+            if count > high:
+                high = count
+        elif time < oldest:
+            outdated = index
         if time > up_cutoff and count < low:
             low = count
     return low, high, outdated
