@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sim.hpa.account import Account
-from sim.hpa.arithmetic import MAX64, MIN64
+from sim.hpa.arithmetic import MAX32, MAX64, MIN32, MIN64
 from sim.hpa.findings import Finding
 from sim.hpa.flags import ControllerFlags, nanoseconds, read_gates
 from sim.hpa.manifest_fields import decode
@@ -34,6 +34,7 @@ class InvalidHpaError(ValueError):
     """The API server would refuse the HPA of a scenario, or an edit of it."""
 
 
+_MAX_SECONDS = 1e9
 _NAME_IN_MESSAGE = re.compile(r"[^( ]+")
 _EXACT_MILLI = 10**18
 """Milli-units of up to 18 digits come through the API as they are; longer ones take the slow path of quantities."""
@@ -72,6 +73,8 @@ def read_scenario(data: object, version: Version) -> Scenario:
     """The scenario in a JSON value."""
     fields = _known(data, "scenario")
     gates = fields.get("featureGates") or {}
+    if not isinstance(gates, dict) or not all(isinstance(is_on, bool) for is_on in gates.values()):
+        raise ScenarioError("featureGates is not an object of true and false")
     scale_to_zero, tolerance_gate = read_gates(version, gates)
     controller = _known(fields.get("controller") or {}, "controller")
     flags = ControllerFlags(
@@ -104,8 +107,8 @@ def _seconds(fields: Json, name: str, default: float) -> float:
     value = fields.get(name)
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ScenarioError(f"{name} is not a number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _MAX_SECONDS:
+        raise ScenarioError(f"{name} is not a number below {_MAX_SECONDS}")
     return float(value)
 
 
@@ -113,8 +116,8 @@ def _integer(fields: Json, name: str, default: int) -> int:
     value = fields.get(name)
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ScenarioError(f"{name} is not a whole number")
+    if isinstance(value, bool) or not isinstance(value, int) or not MIN32 <= value <= MAX32:
+        raise ScenarioError(f"{name} is not a whole number (int32)")
     return value
 
 
@@ -142,11 +145,14 @@ def run_scenario(scenario: Scenario, with_account: bool) -> Iterator[Step]:
 
 def _spec(hpa: Json, flags: ControllerFlags) -> Spec:
     """The spec of a scenario's flat HPA, through the same decoding and validation as a manifest."""
+    metrics = hpa.get("metrics") or []
+    if not isinstance(metrics, list):
+        raise ScenarioError("metrics of the hpa is not a list")
     fields = {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
         "minReplicas": hpa.get("minReplicas"),
         "maxReplicas": hpa.get("maxReplicas"),
-        "metrics": [_metric_fields(metric) for metric in hpa.get("metrics") or []],
+        "metrics": [_metric_fields(metric) for metric in metrics],
         "behavior": hpa.get("behavior"),
     }
     findings: list[Finding] = list(decode(fields, "Spec", ("spec",)))
@@ -202,8 +208,15 @@ def _reading(metric: Metric, data: object) -> Reading:
     return tuple(
         0 if item is None else _milli(item)
         for item in data
-        if not isinstance(item, dict) or metric.selects(item.get("labels") or {})
+        if not isinstance(item, dict) or metric.selects(_labels(item))
     )
+
+
+def _labels(item: Json) -> Mapping[str, str]:
+    labels = item.get("labels") or {}
+    if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
+        raise ScenarioError("labels is not an object of text")
+    return labels
 
 
 def _milli(item: object) -> int:

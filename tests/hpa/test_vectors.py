@@ -1,15 +1,19 @@
 """The model against recorded decisions of the real controller, and the command that compares them."""
 
+import contextlib
 import gzip
 import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from adapter.cli import app
-from sim.hpa.scenarios import read_scenario, run_scenario
+from sim.hpa.conformance import Report, compare_vector
+from sim.hpa.scenarios import ScenarioError, read_scenario, run_scenario
 from sim.hpa.versions import find_version
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -192,8 +196,10 @@ def test_bad_input_ends_with_status_2_and_its_place(tmp_path, vector, text):
 
 
 BAD_FIELDS = {
-    "initialReplicas": ("one", "initialReplicas is not a whole number"),
+    "initialReplicas": ("one", "initialReplicas is not a whole number (int32)"),
     "controller": ({"tolerance": "x"}, "tolerance is not a number"),
+    "featureGates": (["HPAScaleToZero"], "featureGates is not an object of true and false"),
+    "hpa": ({"maxReplicas": 1, "metrics": {"q": 1}}, "metrics of the hpa is not a list"),
 }
 
 
@@ -215,13 +221,42 @@ def test_metrics_that_are_no_object_are_bad_input_and_an_unknown_target_type_is_
     assert 'the target type "Utilization" is not modelled' in result.output
 
 
-READINGS = {"text": "one", "boolean item": [True], "no quantity": ["1 GiB"], "beyond int64": [2**63]}
+READINGS = {
+    "text": "one",
+    "labels": [{"value": 1, "labels": ["a"]}],
+    "boolean item": [True],
+    "no quantity": ["1 GiB"],
+    "beyond int64": [2**63],
+}
 
 
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
 def test_a_reading_that_is_none_is_bad_input(tmp_path, vector, reading):
     vector["scenario"]["steps"][0]["metrics"]["q"] = reading
     assert conformance(write(tmp_path / "v.jsonl", vector)).exit_code == 2
+
+
+def places(value: object, path: tuple = ()) -> list[tuple]:
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(deeper for key, child in children for deeper in places(child, (*path, key)))]
+
+
+JUNK = [None, True, -1, 2**70, 1.5, 1e300, float("inf"), "", "x", [], [None], [[]], {}, {"a": 1}]
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_a_damaged_vector_is_bad_input_or_a_difference_and_never_a_crash(data):
+    damaged = json.loads(json.dumps(data.draw(st.sampled_from(BY_HAND))))
+    path = data.draw(st.sampled_from([place for place in places(damaged) if place and place[0] == "scenario"]))
+    parent = damaged
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = data.draw(st.sampled_from(JUNK))
+    report = Report()
+    with contextlib.suppress(ScenarioError):
+        compare_vector(damaged, find_version("1.36"), report)
+        assert report.scenarios + sum(report.unmodelled.values()) == 1
 
 
 def test_files_that_cannot_be_read_are_bad_input(tmp_path):
