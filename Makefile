@@ -58,7 +58,7 @@ build/controlplane:
 # In a process group of its own (set -m), so that a failed check or Ctrl-C ends the Go compiler too.
 test:
 	@mkdir -p build
-	@set -m; $(MAKE) --no-print-directory real-parts >build/real-parts.log 2>&1 & real_parts=$$!; \
+	@set -m; $(MAKE) --no-print-directory -j2 real-parts >build/real-parts.log 2>&1 & real_parts=$$!; \
 	set +m; trap 'kill -- -$$real_parts 2>/dev/null' EXIT; \
 	$(MAKE) --no-print-directory check || exit; \
 	echo "waiting for the real parts (build/real-parts.log)"; \

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cluster import Cluster
 from oracle_process import Oracle
 
 from adapter.core.problems import Severity, has_errors
@@ -74,6 +75,21 @@ def differing_verdicts(judge: Judge) -> list[str]:
 def test_the_api_servers_own_code_gives_the_same_verdicts():
     with Oracle("validate") as oracle:
         assert differing_verdicts(lambda text: oracle.ask({"yaml": text})["errors"]) == []
+
+
+@pytest.mark.slow
+def test_a_real_api_server_gives_the_same_verdicts(cluster: Cluster):
+    """What `kubectl create --dry-run=server` accepts and refuses, with all that decoding and admission add."""
+
+    def judge(text: str) -> list[str]:
+        try:
+            cluster.kubectl("create", "--dry-run=server", "--namespace=inference", "-f", "-", input=text)
+        except AssertionError as error:
+            return [str(error)]
+        return []
+
+    with cluster.namespace("inference"):
+        assert differing_verdicts(judge) == []
 
 
 def test_defaults_are_those_of_the_api_server():
