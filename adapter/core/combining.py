@@ -55,7 +55,8 @@ def _one(plan: CombinePlan, values: Mapping[str, float], missing: float) -> floa
 
 
 def _expressed(expression: Expression, values: Mapping[str, float], missing: float) -> float:
-    if any(isinf(values.get(name, 0.0)) for name in expression.names):
+    named = {name.replace("-", "_"): value for name, value in values.items()}
+    if any(isinf(named.get(name, 0.0)) for name in expression.names):
         return inf
-    result = expression.evaluate({name.replace("-", "_"): value for name, value in values.items()})
+    result = expression.evaluate(named)
     return max(0.0, result) if isinstance(result, float) else missing
