@@ -69,7 +69,14 @@ class Telemetry:
         self._tls_errors = Counter(
             "scaleproof_tls_reload_errors", "Serving pairs on disk that could not be used.", registry=self.registry
         )
+        self._diagnosis = Gauge(
+            "scaleproof_diagnosis",
+            "1 for what limits the workload now; the label replicas_help says whether more replicas would help.",
+            [*policy, "diagnosis", "replicas_help"],
+            registry=self.registry,
+        )
         self._policies = Gauge("scaleproof_policies", "Policies in force.", registry=self.registry)
+        self._diagnosed: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._as_of: dict[tuple[str, str], float] = {}
         self._state: dict[tuple[str, str, tuple[tuple[str, str], ...]], str] = {}
 
@@ -83,6 +90,7 @@ class Telemetry:
             self._as_of[loaded.policy.key] = min(signal.as_of for signal in signals)
         else:
             self.forget_value(loaded.policy.key)
+        self._diagnose(loaded.policy.key, groups)
         for group in groups:
             outcome = group.outcome
             if isinstance(outcome, NoSignal):
@@ -91,6 +99,17 @@ class Telemetry:
                 if one.reason is not None:
                     self._bad_samples.labels(namespace, policy, one.name, one.reason).inc()
             self._log_change(loaded, t, group)
+
+    def _diagnose(self, key: tuple[str, str], groups: Sequence[GroupSignal]) -> None:
+        """Show the diagnoses of a policy's groups, and no longer those of before."""
+        whys = [group.outcome.why for group in groups if group.outcome.why is not None]
+        found = [why.diagnosis for why in whys if why.diagnosis is not None]
+        now = {(diagnosis.name, str(diagnosis.replicas_help).lower()) for diagnosis in found}
+        for gone in self._diagnosed.get(key, set()) - now:
+            self._diagnosis.remove(*key, *gone)
+        for name, helps in now:
+            self._diagnosis.labels(*key, name, helps).set(1)
+        self._diagnosed[key] = now
 
     def forget_value(self, key: tuple[str, str]) -> None:
         """Show no value for a policy that has none, rather than its last."""

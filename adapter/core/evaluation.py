@@ -68,8 +68,11 @@ def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
     intervals = {term.name: interval(memory, term, ones) for term, ones in demands}
     up, down = combine(rules.combine, intervals)
     holds = held(memory, rules.terms, rules.guards)
-    if any(one.is_holding for one in holds):
-        down = inf if memory.replicas.n is None else max(down, memory.replicas.n)
+    n = memory.replicas.n
+    if any(one.is_holding and one.direction == "down" for one in holds):
+        down = inf if n is None else max(down, n)
+    if n is not None and any(one.is_holding and one.direction == "up" for one in holds):
+        up = min(up, n)
     up, down, limited = bound(rules.bounds, up, down, memory.past_replicas(rules.bounds.memory))
     is_plain = len(every) == 1 and every[0].up == up and every[0].down == down
     decision = Decision(
@@ -95,6 +98,7 @@ def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
         [term_why(term, ones, intervals[term.name]) for term, ones in demands],
         [f"combine {rules.combine.text}", *(one.text for one in holds), *limited, *scheduled],
     )
+    why = replace(why, diagnosis=memory.diagnosis())
     missing = _refusal(memory.plan, every) or _undecided(memory, every, decision) or published.missing
     if missing is not None:
         return NoSignal(missing, replace(why, decided_by=f"no signal: {missing.reason}"))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from adapter.core.bounds import Replicas
 from adapter.core.conditions import variables
 from adapter.core.coverage import ReplicaState
+from adapter.core.diagnosis import Diagnosis, diagnose, truths
 from adapter.core.expressions import Expression
 from adapter.core.plans import PolicyPlan
 from adapter.core.readings import GroupKey
@@ -46,8 +47,22 @@ class GroupMemory:
         """Every pod that reported the input at any tick."""
         return {entity for tick in self.ticks for entity in self.reading(name, tick).values}
 
+    def role_values(self, tick: Tick) -> dict[str, float]:
+        """The values of the roles that the diagnoses speak of, at a tick."""
+        inputs = {role: self.plan.inputs[name] for role, name in self.plan.roles.items()}
+        return variables(
+            inputs, lambda role: self.reading(self.plan.roles[role], tick), self.replicas_at(tick), self.plan.roles
+        )
+
+    def diagnosis(self) -> Diagnosis | None:
+        """What limits the workload now."""
+        return diagnose(self.plan.diagnoses, self.role_values(self.now)) if self.plan.roles else None
+
     def evaluated(self, expression: Expression, tick: Tick) -> bool | float | None:
         """An expression over the inputs as they were at a tick; None where it has no value."""
-        replicas = self.replicas_at(tick)
-        found = variables(self.plan.inputs, lambda name: self.reading(name, tick), replicas, expression.names)
+        found: dict[str, float] = variables(
+            self.plan.inputs, lambda name: self.reading(name, tick), self.replicas_at(tick), expression.names
+        )
+        if any(name in self.plan.diagnoses.names for name in expression.names):
+            found = {**truths(self.plan.diagnoses, self.role_values(tick)), **found}
         return expression.evaluate(found)

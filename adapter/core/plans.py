@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from adapter.core import promql
+from adapter.core.diagnosis import DiagnosisTable
 from adapter.core.guards import EVENT_PRESETS, guard_input
 from adapter.core.policy import Policy, Spec
 from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, ReplicasPreset, ReplicasQuery
@@ -110,6 +111,8 @@ class PolicyPlan:
     inputs: Mapping[str, InputPlan]
     replicas: ReplicasPlan | None
     queries: tuple[tuple[str, bool], ...]
+    diagnoses: DiagnosisTable
+    roles: Mapping[str, str]
 
     def asked(self, query: str, is_raw: bool) -> str:
         """The text that goes to the source at a tick."""
@@ -146,12 +149,26 @@ def plan_policy(policy: Policy, library: PresetLibrary) -> PolicyPlan:
         inputs=inputs,
         replicas=replicas,
         queries=_queries(every_plan),
+        diagnoses=library.diagnoses,
+        roles=_roles(policy, library),
     )
+
+
+def _roles(policy: Policy, library: PresetLibrary) -> dict[str, str]:
+    """The input of each role that the diagnoses know; of several the first."""
+    found: dict[str, str] = {}
+    for name, declared in policy.spec.inputs.items():
+        role = declared.role
+        if role is None and isinstance(declared, PresetInput):
+            role = library.diagnoses.role_of(declared.preset)
+        if role is not None:
+            found.setdefault(role, name)
+    return found
 
 
 def _remembered(spec: Spec) -> float:
     """Seconds of ticks that are kept: the memory, or as long as the longest guard needs to see that it has latched."""
-    guards = [guard.hold_scale_down for guard in spec.guards]
+    guards = [guard.rule for guard in spec.guards]
     return max([spec.memory, *(rule.max + rule.for_ + spec.every for rule in guards)])
 
 
@@ -160,7 +177,7 @@ def _guard_inputs(policy: Policy, library: PresetLibrary) -> dict[str, InputPlan
     found: dict[str, InputPlan] = {}
     pods = workload_pods(policy, library)
     for guard in policy.spec.guards:
-        rule = guard.hold_scale_down
+        rule = guard.rule
         name = guard_input(rule)
         if rule.after is not None and name is not None and pods is not None:
             declared = PresetInput(preset=EVENT_PRESETS[rule.after], match={"pod": pods})

@@ -51,7 +51,7 @@ class Capacity(Model):
     cold_start: Span | None = None
 
 
-class HoldScaleDown(Model):
+class Hold(Model):
     """What a guard waits for, for how long after it was last so, and for how long at most without a break."""
 
     after: Literal["oom-kill", "restart", "xid"] | None = None
@@ -61,7 +61,7 @@ class HoldScaleDown(Model):
     max: Span = 1800.0
 
     @model_validator(mode="after")
-    def _one_cause(self) -> "HoldScaleDown":
+    def _one_cause(self) -> "Hold":
         if sum(cause is not None for cause in (self.after, self.when, self.alert)) != 1:
             raise refuse("guard-cause", "a guard names after, when or alert, one of them", "e.g. {when: 'vram > 95%'}")
         if self.max < self.for_:
@@ -71,9 +71,32 @@ class HoldScaleDown(Model):
 
 
 class Guard(Model):
-    """A rule that keeps replicas from going."""
+    """A rule that keeps replicas from going, or from coming."""
 
-    hold_scale_down: HoldScaleDown
+    hold_scale_down: Hold | None = None
+    hold_scale_up: Hold | None = None
+
+    @model_validator(mode="after")
+    def _one_direction(self) -> "Guard":
+        if (self.hold_scale_down is None) == (self.hold_scale_up is None):
+            raise refuse("guard-cause", "a guard is hold_scale_down or hold_scale_up, one of them", GUARD_FORMS)
+        return self
+
+    @property
+    def direction(self) -> Literal["down", "up"]:
+        """What the guard holds."""
+        return "down" if self.hold_scale_down is not None else "up"
+
+    @property
+    def rule(self) -> Hold:
+        """The rule, whatever its direction."""
+        rule = self.hold_scale_down or self.hold_scale_up
+        if rule is None:
+            raise TypeError("a guard without a rule")
+        return rule
+
+
+GUARD_FORMS = "e.g. {hold_scale_down: {when: 'vram > 95%', for: 5m}}"
 
 
 class Publish(Model):

@@ -42,6 +42,7 @@ class InputBase(Model):
     """What every input may say."""
 
     missing: MissingRule = MissingRule()
+    role: str | None = None
     max_age: Span = 60.0
     window: Span | None = None
     quantile: Annotated[float, between(parse_number, 0, 1, "a number from 0 to 1")] | None = None

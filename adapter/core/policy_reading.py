@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from adapter.core.documents import Document, Path, read_documents
 from adapter.core.plans import PolicyPlan
-from adapter.core.policy import API_VERSION, KIND, Capacity, Guard, HoldScaleDown, Metadata, Policy, Publish, Spec
+from adapter.core.policy import API_VERSION, KIND, Capacity, Guard, Hold, Metadata, Policy, Publish, Spec
 from adapter.core.policy_checks import check_policy
 from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, ReplicasPreset, ReplicasQuery
 from adapter.core.policy_terms import TERM_KINDS, Drain, UpDown
@@ -56,7 +56,7 @@ def _is_foreign(value: object) -> bool:
     version, kind = value.get("apiVersion"), value.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False
-    return kind == "PresetFamily" or (kind != KIND and not version.startswith("scaleproof.dev/"))
+    return kind in ("PresetFamily", "DiagnosisTable") or (kind != KIND and not version.startswith("scaleproof.dev/"))
 
 
 def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPolicy | None, list[Problem]]:
@@ -179,7 +179,8 @@ _BY_KEY: dict[str, type[BaseModel]] = {
     "publish": Publish,
     "missing": MissingRule,
     "plus": Drain,
-    "hold_scale_down": HoldScaleDown,
+    "hold_scale_down": Hold,
+    "hold_scale_up": Hold,
     "guards": Guard,
     "keep_free": UpDown,
 }

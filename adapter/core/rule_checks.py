@@ -114,7 +114,7 @@ def _check_terms(policy: Policy, capacity: Capacity, plan: PolicyPlan, report: R
         if not _check_inputs_of(term, plan, path, report):
             continue
         try:
-            planned.append(plan_term(name, term, dict(plan.inputs), capacity))
+            planned.append(plan_term(name, term, plan, capacity))
         except TermError as error:
             report((*path, *error.path), error.code, error.message, error.fix)
             continue
@@ -126,16 +126,16 @@ def _check_terms(policy: Policy, capacity: Capacity, plan: PolicyPlan, report: R
 def _check_guards(policy: Policy, plan: PolicyPlan, report: Report) -> tuple[GuardPlan, ...]:
     planned = []
     for index, guard in enumerate(policy.spec.guards):
-        rule = guard.hold_scale_down
+        rule = guard.rule
         condition = None
         if rule.when is not None:
             try:
-                condition = plan_condition(rule.when, dict(plan.inputs))
+                condition = plan_condition(rule.when, plan)
             except TermError as error:
-                path: Path = ("spec", "guards", index, "hold_scale_down", "when")
+                path: Path = ("spec", "guards", index, f"hold_scale_{guard.direction}", "when")
                 report(path, error.code, error.message, error.fix)
                 continue
-        planned.append(plan_guard(index, rule, condition))
+        planned.append(plan_guard(index, guard, condition))
     return tuple(planned)
 
 
