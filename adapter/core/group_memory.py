@@ -39,7 +39,7 @@ class GroupMemory:
 
     def past_replicas(self, seconds: float) -> list[Replicas]:
         """N and ready pods at the ticks of the last seconds, oldest first, the last is now."""
-        inside = [tick for tick in self.ticks if self.now.t - tick.t <= seconds]
+        inside = [self.now] if seconds == 0 else [tick for tick in self.ticks if self.now.t - tick.t <= seconds]
         states = [(tick.t, self.replicas_at(tick)) for tick in inside]
         return [Replicas(t, state.n, state.ready) for t, state in states]
 
