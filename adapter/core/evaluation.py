@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from adapter.core.coverage import Coverage, ReplicaState, cover, is_per_pod
-from adapter.core.demand import BOUND_SLACK, Component, Contribution, TermPlan, add_up, contribute, plan_term
+from adapter.core.demand import BOUND_SLACK, Component, Contribution, TermPlan, add_up, contribute
 from adapter.core.explaining import explain, input_why, term_why
 from adapter.core.plans import InputPlan, PolicyPlan
 from adapter.core.policy_inputs import MissingRule
@@ -45,13 +45,6 @@ def read_tick(plan: PolicyPlan, t: float, answers: Answers) -> Tick:
         ready=read_input(replicas.ready, answers, instant) if replicas and replicas.ready else None,
         pods=read_input(replicas.pods, answers, instant) if replicas and replicas.pods else None,
     )
-
-
-def plan_terms(plan: PolicyPlan) -> tuple[TermPlan, ...]:
-    """The terms that are evaluated; TermError where one cannot be."""
-    spec = plan.policy.spec
-    planned = (plan_term(name, term, dict(plan.inputs), spec.capacity) for name, term in spec.terms.items())
-    return tuple(one for one in planned if one is not None)
 
 
 def evaluate(plan: PolicyPlan, terms: Sequence[TermPlan], ticks: Sequence[Tick]) -> tuple[GroupSignal, ...]:
@@ -161,8 +154,6 @@ class _Group:
             current = self.assumed(component, covered, rule, rule.assume)
         elif rule.action == "hold" and rule.hold is not None:
             current = self.held(component, current, rule, rule.hold)
-        elif rule.scale_down == "allowed" and current.has_data:
-            current = replace(current, high=current.low)
         return current
 
     def assumed(self, component: Component, covered: Coverage, rule: MissingRule, value: float) -> Contribution:

@@ -109,6 +109,8 @@ class Spec(Model):
     @classmethod
     def _by_list(cls, value: object) -> object:
         if isinstance(value, list):
+            if not all(isinstance(label, str) for label in value):
+                raise refuse("name-invalid", "by is a list of label names", "write e.g. by: [model_name]")
             return dict.fromkeys(value, ())
         return {key: names or () for key, names in value.items()} if isinstance(value, dict) else value
 

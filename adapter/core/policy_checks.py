@@ -4,7 +4,7 @@ Names that nothing defines, queries that do not parse, units that do not fit, ta
 What is likely to scale badly is a lint, in a module of its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from adapter.core import promql
@@ -29,6 +29,8 @@ from adapter.core.problems import Problem, has_errors
 from adapter.core.units import Unit
 
 MAX_UTILIZATION_TARGET = 0.9
+MIN_DIVISOR, MAX_DIVISOR = 1e-12, 1e18
+"""What one replica may be said to take, in any unit; beyond it sums overflow, or every demand rounds to 0."""
 
 Report = Callable[[Path, str, str, str], None]
 
@@ -61,6 +63,7 @@ def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> No
         path: Path = ("spec", "inputs", name)
         if isinstance(declared, PresetInput):
             _check_preset((*path, "preset"), declared.preset, input_names, report)
+            _check_match((*path, "match"), declared.match, report)
         else:
             _check_query((*path, "query"), declared.query, report)
             if declared.freshness is not None:
@@ -72,6 +75,7 @@ def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> No
     replicas = policy.spec.replicas
     if isinstance(replicas, ReplicasPreset):
         _check_preset(("spec", "replicas", "preset"), replicas.preset, replica_names, report)
+        _check_match(("spec", "replicas", "match"), replicas.match, report)
         if not replicas.match:
             fix = "write match: {deployment: NAME}"
             report(
@@ -89,6 +93,14 @@ def _check_preset(path: Path, name: str, names: tuple[str, ...], report: Report)
     close = get_close_matches(name, names, n=1)
     fix = f"did you mean {close[0]}?" if close else f"known presets: {', '.join(names)}"
     report(path, "unknown-preset", f'no preset is called "{name}"', fix)
+
+
+def _check_match(path: Path, match: Mapping[str, str], report: Report) -> None:
+    for label, value in match.items():
+        try:
+            promql.kind_of(promql.selector("up", {label: value}))
+        except ValueError as error:
+            report((*path, label), "promql", str(error), "write a regular expression (RE2) after ~, or leave ~ out")
 
 
 def _check_query(path: Path, query: str, report: Report) -> None:
@@ -178,8 +190,20 @@ def _check_terms(policy: Policy, plan: PolicyPlan, report: Report) -> tuple[Term
             continue
         _check_targets(policy, term, plan, path, report)
         if one is not None:
+            _check_divisors(one, path, report)
             planned.append(one)
     return tuple(planned)
+
+
+def _check_divisors(term: TermPlan, path: Path, report: Report) -> None:
+    for component in term.components:
+        for divisor in {component.divisor_up, component.divisor_down}:
+            if not MIN_DIVISOR <= divisor <= MAX_DIVISOR:
+                message = (
+                    f"one replica would take {divisor:g} of {component.input},"
+                    f" which must be from {MIN_DIVISOR:g} to {MAX_DIVISOR:g}"
+                )
+                report(path, "value-range", message, "write what one replica was measured to take")
 
 
 def _check_inputs_of(term: TermBase, plan: PolicyPlan, path: Path, report: Report) -> bool:

@@ -1,11 +1,13 @@
 """`scaleproof check`: every problem with its place, what is allowed and what to do, in words and as JSON."""
 
+import copy
 import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from adapter_process import SCALEPROOF
 from policy_world import LIBRARY
 
@@ -265,3 +267,101 @@ def test_words_of_other_yaml_versions_stay_words() -> None:
     (document,), _ = read_documents("a: on\nb: 1:30\nc: 0o17\nd: 1e3\ne: ~\nf: .5\ng: 010", "x")
     data: Any = document.value
     assert data == {"a": "on", "b": "1:30", "c": "0o17", "d": 1000.0, "e": None, "f": 0.5, "g": 10}
+
+
+HOSTILE = [
+    ("a newline after a name", ("{metric: q-replicas}", '{metric: "q-replicas\\n"}'), "name-invalid", 14, 21),
+    (
+        "a duration beyond a double",
+        ("unit: count", f"unit: count, max_age: {'9' * 308}s{'9' * 308}s"),
+        "value-range",
+        7,
+        55,
+    ),
+    ("a mapping in by", ("  replicas:", "  by: [{a: 1}]\n  replicas:"), "name-invalid", 5, 7),
+    ("a rule's inner name", ("unit: count", "unit: count, missing: {action: hold}"), "missing-rule", 7, 55),
+    ("a hold of nothing", ("unit: count", "unit: count, missing: {hold: }"), "missing-rule", 7, 55),
+    ("no regular expression", ('"~q-.*"', '"~q-("'), "promql", 8, 52),
+    ("a replica that takes nothing", ("per_replica: 10", "per_replica: 5e-324"), "value-range", 11, 12),
+    ("a replica that takes all", ("per_replica: 10", "per_replica: 1e300"), "value-range", 11, 12),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "line", "column"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE]
+)
+def test_a_hostile_value_is_a_problem_with_its_place(
+    change: tuple[str, str], code: str, line: int, column: int
+) -> None:
+    loaded, problems = read_policies(replaced(change), "p.yaml", LIBRARY)
+    assert loaded == []
+    assert (code, line, column) in [(one.code, one.position.line, one.position.column) for one in problems], problems
+
+
+def test_bytes_beyond_a_double_are_refused() -> None:
+    text = replaced(
+        ("{query: queue_depth, unit: count}", "{query: used, unit: bytes}"),
+        ("{concurrency: queue, per_replica: 10}", f"{{headroom: queue, capacity: {'9' * 300}TiB, keep_free: 1GiB}}"),
+    )
+    assert [problem.code for problem in problems_of(text)] == ["unit-mismatch"]
+
+
+def test_a_text_that_utf8_cannot_hold_is_a_problem() -> None:
+    assert [problem.code for problem in problems_of("a: \ud800")] == ["yaml-syntax"]
+
+
+EVERYTHING = """\
+apiVersion: scaleproof.dev/v1alpha1
+kind: ScalingPolicy
+metadata: {name: p, namespace: prod, labels: {a: b}}
+spec:
+  every: 15s
+  by: {model: [a]}
+  replicas: {query: spec, ready: ready, max_age: 30s}
+  inputs:
+    q: {query: q, unit: count, per: [pod], reduce: sum, max_age: 30s, freshness: q, missing: {hold: 2m}}
+    v: {query: v, unit: bytes, missing: {assume: 2, scale_down: allowed}}
+    g: {preset: dcgm/engine-active, match: {pod: "~q-.*"}, window: 1m}
+  capacity: {rate_per_replica: 4/s, cold_start: 2m}
+  terms:
+    b: {concurrency: q, per_replica: 1}
+    w: {backlog: q, drain: 30s}
+    h: {headroom: v, base: 1GiB, capacity: 80GiB, keep_free: {up: 1GiB, down: 2GiB}}
+    u: {utilization: g, target: 70%, when: "v > 1"}
+  guards: [{hold_scale_down: {after: oom-kill, for: 10m, max: 30m}}]
+  publish: {metric: m, floor: 1, ceiling: 9, sum: true, labels: {x: y}}
+"""
+WILD = ["", "null", "true", "-1", "0", "1e308", "5e-324", ".nan", ".inf", "9" * 400, "9" * 30 + "s", '"a\\nb"', '"{}%"']
+WILD += [
+    "[]",
+    "[[]]",
+    "[{a: 1}]",
+    "{}",
+    "{a: {}}",
+    "{'': 1}",
+    "{up: [], down: {}}",
+    "{backlog: q, latency: q}",
+    '"~("',
+    "é\U0001f600",
+]
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *[place for step, one in inner for place in places(one, (*path, step))]]
+
+
+@pytest.mark.parametrize("wild", WILD)
+def test_no_value_in_any_place_is_more_than_a_problem_of_the_file(wild: str) -> None:
+    document = yaml.safe_load(EVERYTHING)
+    assert len(read_policies(EVERYTHING, "p.yaml", LIBRARY)[0]) == 1
+    for path in places(document)[1:]:
+        changed = copy.deepcopy(document)
+        parent = changed
+        for step in path[:-1]:
+            parent = parent[step]
+        parent[path[-1]] = "WILD"
+        text = yaml.safe_dump(changed, sort_keys=False, default_flow_style=True, width=100_000).replace("WILD", wild)
+        loaded, problems = read_policies(text, "p.yaml", LIBRARY)
+        assert loaded or any(problem.severity is Severity.ERROR for problem in problems), text
+        assert all(1 <= problem.position.column <= len(text) for problem in problems)
