@@ -63,9 +63,12 @@ def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPo
     try:
         policy = Policy.model_validate(document.value)
     except ValidationError as error:
-        found = [_problem(document, one) for one in error.errors(include_url=False)]
-        # A union that fits nothing is reported once a member; the first says enough.
-        return None, list({(one.position, one.code): one for one in reversed(found)}.values())[::-1]
+        found: dict[tuple[Path, str], Problem] = {}
+        for one in error.errors(include_url=False):
+            problem = _problem(document, one)
+            # A union that fits nothing is reported once a member; the first says enough.
+            found.setdefault((_yaml_path(document.value, one["loc"]), problem.code), problem)
+        return None, list(found.values())
     plan, terms, problems = check_policy(policy, document, library)
     if plan is None or has_errors(problems):
         return None, problems

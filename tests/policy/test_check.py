@@ -365,3 +365,11 @@ def test_no_value_in_any_place_is_more_than_a_problem_of_the_file(wild: str) -> 
         loaded, problems = read_policies(text, "p.yaml", LIBRARY)
         assert loaded or any(problem.severity is Severity.ERROR for problem in problems), text
         assert all(1 <= problem.position.column <= len(text) for problem in problems)
+
+
+def test_every_required_key_that_is_missing_is_told() -> None:
+    text = replaced(("metadata: {name: q, namespace: prod}", "metadata: {}"))
+    assert [problem.message for problem in problems_of(text)] == [
+        "name is required in metadata",
+        "namespace is required in metadata",
+    ]
