@@ -24,7 +24,7 @@ from sim.demo.live import JsonView, LineView, ScreenView, View
 from sim.demo.observation import Observation, Recorder
 from sim.demo.player import TracePlayer
 from sim.demo.prometheus_endpoint import PrometheusEndpoint
-from sim.demo.tempo import TempoError, at_tempo
+from sim.demo.tempo import at_tempo
 from sim.demo.wording import folded, paste_lines
 from sim.traces.metric_trace import read_metric_trace
 
@@ -70,13 +70,16 @@ def demo(
     policies: Annotated[Path | None, typer.Option(help="Folder with policies instead of the two ready ones.")] = None,
     output: Annotated[Output, typer.Option(help="text, or json: an object a second.")] = Output.TEXT,
 ) -> None:
-    """Show signals live from a bundled trace: no cluster, no Prometheus, no GPU. Exit status 0 if any was served."""
+    """Show signals live from a bundled trace: no cluster, no Prometheus, no GPU.
+
+    Exit status: 0 if a signal was served, 1 if none was or the adapter failed, 2 for bad options or policies.
+    """
     try:
         seconds = None if for_ is None else parse_duration(for_)
         choices = Choices(seconds, speed, parse_duration(start), policies or bundled_policies(), output)
         with interruptible():
             run(choices)
-    except (DemoFailed, TempoError, AdapterFailed) as error:
+    except (DemoFailed, AdapterFailed) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
     except (ValueError, OSError) as error:
@@ -121,6 +124,7 @@ def run(choices: Choices) -> None:
         console.print("starting the adapter …")
         adapter = AdapterProcess(folder / "policies", endpoint.url, folder / "adapter.log")
         stack.callback(adapter.close)
+        stack.callback(say, console, "ending the adapter, which lets requests under way finish …")
         adapter.wait_until_ready()
         metrics = sorted({(one["namespace"], one["metric"]) for one in adapter.explain()})
         if not metrics:
@@ -149,7 +153,7 @@ def write_policies(choices: Choices, folder: Path) -> None:
     folder.mkdir()
     files = sorted(one for one in choices.policies.glob("*.yaml") if not one.name.endswith(".test.yaml"))
     if not files:
-        raise DemoFailed(f"{choices.policies} has no *.yaml; give a folder with policies")
+        raise ValueError(f"{choices.policies} has no *.yaml; give a folder with policies")
     for file in files:
         text = at_tempo(file.read_text(encoding="utf-8"), choices.speed)
         (folder / file.name).write_text(text, encoding="utf-8")
@@ -209,4 +213,4 @@ def observe(adapter: AdapterProcess, player: TracePlayer, recorder: Recorder) ->
         adapter.explain(), key=lambda one: (one["namespace"], one["policy"], sorted(one["labels"].items()))
     )
     views = [recorder.view(one, adapter.ask_metric(one["namespace"], one["metric"])) for one in accounts]
-    return Observation(now, player.trace_time(now), tuple(views))
+    return Observation(now, player.trace_time(now) % player.trace.seconds, tuple(views))

@@ -73,7 +73,7 @@ def plain_line(one: PolicyView) -> str:
     return (
         f"{one.name} signal {one.value:.3f} (wire {one.wire.get('value', one.wire['status'])})"
         f" N {_whole(why['n'])} ready {_whole(why['ready'])} U {replicas(why['up'])} D {replicas(why['down'])}"
-        f" HPA≈{one.approximate_replicas} | {why['decided_by']} | {terms} | {inputs}"
+        f" HPA≈{one.approximate_replicas} (approximate) | {why['decided_by']} | {terms} | {inputs}"
     )
 
 

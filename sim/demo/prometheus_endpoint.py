@@ -126,7 +126,7 @@ class PrometheusEndpoint:
     def __init__(self, player: TracePlayer, now: Callable[[], float] = time.time) -> None:
         self._player, self._now = player, now
         self._server = _Server(("127.0.0.1", 0), _handler(QueryApi(player, now)))
-        self._thread = threading.Thread(target=self._server.serve_forever, name="prometheus-endpoint", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="prometheus-endpoint", daemon=True)
 
     @property
     def url(self) -> str:
@@ -137,6 +137,9 @@ class PrometheusEndpoint:
         """Answer from now on; the past is made first, so that the first question does not wait for it."""
         self._player.scrapes(self._now())
         self._thread.start()
+
+    def _serve(self) -> None:
+        self._server.serve_forever(poll_interval=0.05)
 
     def close(self) -> None:
         """Stop answering and free the port."""

@@ -2,10 +2,14 @@
 
 No cluster: the requests come as the aggregator sends them. The load changes several times a second, a pod comes and
 goes, and the exporters take 0.4 s to answer, so that Prometheus' answers for a recent instant change when asked again:
-a sample is stamped when its scrape starts and stored when it ends. One of two adapters asks 0.4 s later than the other,
-so with `offset: 0s` they disagree at most ticks, and with the policy's two seconds they never may.
+a sample is stamped when its scrape starts and stored when it ends. One of two adapters asks 0.25 s later than the
+other, so with `offset: 0s` they disagree at many ticks, and with the policy's two seconds they never may.
+
+The promise is the same bytes *from the same answers*. A machine so busy that Prometheus misses the adapter's deadline
+of one second gives other answers; such ticks, of which the adapter's account says so, are not compared.
 """
 
+import json
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -20,11 +24,12 @@ from inference_exporter import InferenceExporter
 from late_prometheus import LatePrometheus
 from prometheus_process import PrometheusProcess
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # a minute each on a machine that has nothing else to do
 
 METRIC = ("inference", "llama-replicas")
 TICK = "X-Scaleproof-Tick"
 PAIRS = 40
+LATE_SECONDS = 0.25
 
 
 class Poller:
@@ -33,20 +38,40 @@ class Poller:
     def __init__(self, adapter: AdapterProcess) -> None:
         self._adapter = adapter
         self._end = threading.Event()
-        self.bodies: dict[str, set[bytes]] = {}
+        self.bodies: dict[float, set[bytes]] = {}
         self.statuses: list[int] = []
+        self.troubles: dict[float, str] = {}
+        """For each tick that was seen explained, the inputs that Prometheus did not answer; mostly none."""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._end.wait(0.1):
+        while not self._end.wait(0.25):
             try:
-                response = self._adapter.metric(*METRIC)
+                self._look()
             except requests.ConnectionError:
                 continue  # it is down, or starts
-            self.statuses.append(response.status_code)
-            if response.status_code == 200:
-                self.bodies.setdefault(response.headers[TICK], set()).add(response.content)
+
+    def _look(self) -> None:
+        response = self._adapter.metric(*METRIC)
+        self.statuses.append(response.status_code)
+        if response.status_code == 200:
+            self.bodies.setdefault(float(response.headers[TICK]), set()).add(response.content)
+        for signal in self._adapter.explain():
+            account = json.dumps(signal["why"])
+            self.troubles[signal["t"]] = account if "upstream-" in account else ""
+
+    @property
+    def answered(self) -> set[float]:
+        """The ticks that were served, and for which Prometheus had answered everything then and five ticks before.
+
+        Five, because after a gap nothing may go down for five good ticks, on the adapter that had the gap.
+        """
+        return {
+            tick
+            for tick in self.bodies
+            if tick in self.troubles and not any(self.troubles.get(tick - back) for back in range(6))
+        }
 
     def close(self) -> None:
         self._end.set()
@@ -108,12 +133,15 @@ def start_adapter(
     with ExitStack() as stack:
 
         def start(name: str, asks_late_seconds: float = 0) -> tuple[AdapterProcess, Poller]:
-            late = LatePrometheus(prometheus.url, asks_late_seconds)
-            stack.callback(late.close)
+            url = prometheus.url
+            if asks_late_seconds:
+                late = LatePrometheus(url, asks_late_seconds)
+                stack.callback(late.close)
+                url = late.url
             adapter = AdapterProcess(
                 tmp_path,
                 policies,
-                late.url,
+                url,
                 front_proxy.serving,
                 front_proxy.serving_authority.certificate_file,
                 client=front_proxy.certificate,
@@ -129,46 +157,35 @@ def start_adapter(
         yield start
 
 
-def values(bodies: dict[str, set[bytes]]) -> set[bytes]:
-    """The different bodies of some ticks."""
-    return set().union(*bodies.values())
-
-
-def test_two_adapters_serve_equal_bodies_at_every_equal_tick(
-    start_adapter: StartAdapter,
-) -> None:
+def test_two_adapters_serve_equal_bodies_at_every_equal_tick(start_adapter: StartAdapter) -> None:
     """The second starts later, so its first ticks come from refetched windows. The bodies must differ between ticks,
     or their equality would say nothing."""
     _, first = start_adapter("first")
     eventually(lambda: len(first.bodies) >= 5, "the first adapter serves", 60)
-    _, second = start_adapter("second", asks_late_seconds=0.4)
-    eventually(lambda: len(first.bodies.keys() & second.bodies.keys()) >= PAIRS, f"{PAIRS} ticks served by both", 150)
+    _, second = start_adapter("second", asks_late_seconds=LATE_SECONDS)
+    eventually(lambda: len(first.answered & second.answered) >= PAIRS, f"{PAIRS} ticks served by both", 400)
 
-    common = sorted(first.bodies.keys() & second.bodies.keys())
+    common = sorted(first.answered & second.answered)
     assert {tick: first.bodies[tick] for tick in common} == {tick: second.bodies[tick] for tick in common}
     assert all(len(first.bodies[tick]) == 1 for tick in common)
-    assert len(values(first.bodies)) >= PAIRS / 2
+    assert len({body for tick in common for body in first.bodies[tick]}) >= PAIRS / 2
 
 
 def test_a_killed_adapter_answers_503_until_it_serves_the_bytes_of_one_that_was_never_killed(
     start_adapter: StartAdapter,
 ) -> None:
-    victim, victims_answers = start_adapter("victim")
-    _, survivors_answers = start_adapter("survivor", asks_late_seconds=0.4)
-    for poller in (victims_answers, survivors_answers):
+    victim, victims = start_adapter("victim")
+    _, survivors = start_adapter("survivor", asks_late_seconds=LATE_SECONDS)
+    for poller in (victims, survivors):
         eventually(lambda poller=poller: len(poller.bodies) >= 5, "both serve", 60)
 
     victim.kill()
-    answered_before = len(victims_answers.statuses)
-    ticks_before = set(victims_answers.bodies)
+    answered_before, ticks_before = len(victims.statuses), set(victims.bodies)
     victim.launch()
     victim.wait_ready()
-    eventually(lambda: 200 in victims_answers.statuses[answered_before:], "the killed adapter serves again", 90)
-    eventually(
-        lambda: victims_answers.bodies.keys() - ticks_before <= survivors_answers.bodies.keys(), "same ticks", 30
-    )
+    eventually(lambda: (victims.answered - ticks_before) & survivors.answered, "both serve a tick again", 90)
 
-    after = victims_answers.statuses[answered_before:]
+    after = victims.statuses[answered_before:]
     assert set(after[: after.index(200)]) <= {503}
-    first_tick = min(victims_answers.bodies.keys() - ticks_before, key=float)
-    assert victims_answers.bodies[first_tick] == survivors_answers.bodies[first_tick]
+    first_tick = min((victims.answered - ticks_before) & survivors.answered)
+    assert victims.bodies[first_tick] == survivors.bodies[first_tick]
