@@ -44,8 +44,9 @@ class Component:
     bound: float | None = None
 
     def amount(self, value: float) -> float:
-        """What one pod's value adds."""
-        return max(0.0, value - self.base)
+        """What one pod's value adds, never more than it may hide: else a lost 1.04 would lower D by 0.04."""
+        known = value if self.bound is None else min(value, self.bound)
+        return max(0.0, known - self.base)
 
     @property
     def hidden(self) -> float:

@@ -158,11 +158,18 @@ class _Group:
 
     def assumed(self, component: Component, covered: Coverage, rule: MissingRule, value: float) -> Contribution:
         """Every pod that is missing counts as the value assumed; one, where nobody knows how many there are."""
-        count = 1 if covered.missing_pods == inf else int(covered.missing_pods)
-        filled = Coverage((*covered.values, *[Measured(value, self.now.instant)] * count), 0, covered.missing)
-        current = contribute(component, filled)
-        high = current.low if rule.scale_down == "allowed" else inf
-        return replace(current, high=high, is_complete=rule.scale_down == "allowed", missing=covered.missing)
+        count = 1 if covered.missing_pods == inf else covered.missing_pods
+        current = contribute(component, covered)
+        low = current.low + count * component.amount(value)
+        is_allowed = rule.scale_down == "allowed"
+        return replace(
+            current,
+            low=low,
+            high=low if is_allowed else inf,
+            has_data=True,
+            is_complete=is_allowed,
+            as_of=self.now.instant if current.as_of is None else current.as_of,
+        )
 
     def held(self, component: Component, current: Contribution, rule: MissingRule, hold: float) -> Contribution:
         """The last complete value within `hold`, its age counted from its oldest sample, never renewed."""
