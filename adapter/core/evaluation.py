@@ -115,11 +115,15 @@ class _Group:
         return None
 
     def undecided(self, every: Sequence[Contribution], decision: Decision) -> Missing | None:
-        """Why an interval is no signal where N is unknown; the last complete demand stands in while it is held."""
+        """Why an interval is no signal where N is unknown.
+
+        The last complete demand stands in while it is held, but only in a policy without N: where N is declared and was
+        lost, what was published may have been N itself, above that demand.
+        """
         if decision.n is not None or decision.up == decision.down:
             return None
         open_ones = [one for one in every if not one.is_complete]
-        if open_ones and all(one.is_held for one in open_ones):
+        if not self.replicas.is_configured and open_ones and all(one.is_held for one in open_ones):
             return None
         causes = (one.missing for one in open_ones if one.missing is not None and not one.is_held)
         unknown = self.replicas.missing or Missing(Reason.NO_REPLICAS, "the demand is an interval and N is unknown")
