@@ -6,7 +6,7 @@ be hidden, so that losing data can never scale down.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, inf
 
 from adapter.core.coverage import Coverage
@@ -24,7 +24,8 @@ from adapter.core.policy_terms import (
     UtilizationTerm,
     parse_amount,
 )
-from adapter.core.reasons import Missing
+from adapter.core.readings import Reading
+from adapter.core.reasons import Missing, Reason
 from adapter.core.units import Unit, show_duration
 
 MIN_DRAIN_SECONDS = 60.0
@@ -198,7 +199,8 @@ def contribute(component: Component, covered: Coverage) -> Contribution:
     """The contribution of what was read, before any rule for missing data."""
     known = fsum(component.amount(measured.value) for measured in covered.values)
     has_values = bool(covered.values) or covered.is_complete
-    hidden = 0.0 if covered.is_complete else covered.missing_pods * component.hidden
+    unsure = covered.missing_pods + covered.doubtful_pods
+    hidden = unsure * component.hidden if unsure else 0.0
     return Contribution(
         component=component,
         low=known,
@@ -214,3 +216,23 @@ def add_up(contributions: Sequence[Contribution]) -> tuple[float, float]:
     """The demand interval of a term: its components' demands add up."""
     up = fsum(one.up for one in contributions)
     return up, max(up, fsum(one.down for one in contributions))
+
+
+def within_bound(plan: InputPlan, component: Component, reading: Reading) -> Reading:
+    """The reading without values above what one pod can report: such a value is a unit mistaken."""
+    if component.bound is None:
+        return reading
+    limit = component.bound * BOUND_SLACK
+    over = {entity: measured for entity, measured in reading.values.items() if measured.value > limit}
+    if not over:
+        return reading
+    bad = {
+        entity: Missing(
+            Reason.TOO_LARGE,
+            f"{plan.name}: {'/'.join(entity)} reports {measured.value:g}, at most {component.bound:g}: a wrong unit?",
+        )
+        for entity, measured in sorted(over.items())
+    }
+    values = {entity: measured for entity, measured in reading.values.items() if entity not in over}
+    failure = reading.failure or (None if values else next(iter(bad.values())))
+    return replace(reading, values=values, bad={**reading.bad, **bad}, failure=failure)

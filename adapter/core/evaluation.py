@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from adapter.core.coverage import Coverage, ReplicaState, cover, is_per_pod
-from adapter.core.demand import BOUND_SLACK, Component, Contribution, TermPlan, add_up, contribute
+from adapter.core.coverage import Coverage, Seen, cover
+from adapter.core.demand import Component, Contribution, TermPlan, add_up, contribute, within_bound
 from adapter.core.explaining import explain, input_why, term_why
-from adapter.core.plans import InputPlan, PolicyPlan
+from adapter.core.plans import PolicyPlan
 from adapter.core.policy_inputs import MissingRule
 from adapter.core.publishing import Decision, publish
 from adapter.core.readings import Answers, GroupKey, InputReadings, Reading, read_input
 from adapter.core.reasons import Missing, Reason
-from adapter.core.series_readings import Entity, Measured
+from adapter.core.replica_states import ReplicaState, replica_state
+from adapter.core.series_readings import Entity, Part
 from adapter.core.signals import GroupSignal, NoSignal, Signal
 
 
@@ -68,12 +69,14 @@ def _groups(plan: PolicyPlan, ticks: Sequence[Tick]) -> list[GroupKey]:
 
 
 class _Group:
-    """One group's evaluation; holds only its arguments."""
+    """One group's evaluation; holds its arguments and what follows from all ticks alike."""
 
     def __init__(self, plan: PolicyPlan, terms: Sequence[TermPlan], ticks: Sequence[Tick], group: GroupKey) -> None:
         self.plan, self.terms, self.ticks, self.group = plan, terms, ticks, group
         self.now = ticks[-1]
-        self.replicas = replica_state(plan, self.now, group)
+        self._seen: dict[str, Seen] = {}
+        self._had_names = any(tick.pods.of(group, "ready pods").values for tick in ticks if tick.pods is not None)
+        self.replicas = self.replicas_at(self.now)
 
     def outcome(self) -> Signal | NoSignal:
         demands = [(term, [self.contribution(component) for component in term.components]) for term in self.terms]
@@ -142,11 +145,25 @@ class _Group:
     def coverage(self, component: Component, tick: Tick, replicas: ReplicaState) -> Coverage:
         plan = self.plan.inputs[component.input]
         reading = within_bound(plan, component, self.reading(component.input, tick))
-        is_told = replicas.is_configured and is_per_pod(plan, reading)
-        return cover(plan, reading, replicas, () if is_told else self.seen(component.input))
+        return cover(plan, reading, replicas, self.seen(component.input))
 
-    def seen(self, name: str) -> set[Entity]:
-        return {entity for tick in self.ticks for entity in self.reading(name, tick).values}
+    def seen(self, name: str) -> Seen:
+        """The pods of an input within the memory, each with all its parts."""
+        if name not in self._seen:
+            seen: dict[Entity, frozenset[Part]] = {}
+            for tick in self.ticks:
+                for entity, measured in self.reading(name, tick).values.items():
+                    before = seen.get(entity, measured.parts)
+                    seen[entity] = before if before >= measured.parts else before | measured.parts
+            self._seen[name] = seen
+        return self._seen[name]
+
+    def replicas_at(self, tick: Tick) -> ReplicaState:
+        if tick.spec is None:
+            return ReplicaState()
+        ready = None if tick.ready is None else tick.ready.of(self.group, "ready pods")
+        pods = None if tick.pods is None else tick.pods.of(self.group, "names of ready pods")
+        return replica_state(tick.spec.of(self.group, "replicas"), ready, pods, had_names=self._had_names)
 
     def contribution(self, component: Component) -> Contribution:
         covered = self.coverage(component, self.now, self.replicas)
@@ -178,74 +195,15 @@ class _Group:
     def held(self, component: Component, current: Contribution, rule: MissingRule, hold: float) -> Contribution:
         """The last complete value within `hold`, its age counted from its oldest sample, never renewed."""
         for tick in reversed(self.ticks[:-1]):
-            covered = self.coverage(component, tick, replica_state(self.plan, tick, self.group))
+            if self.now.instant - tick.instant > hold:
+                break  # no sample in it is younger than its instant
+            covered = self.coverage(component, tick, self.replicas_at(tick))
             if not covered.is_complete:
                 continue
             last = contribute(component, covered)
-            age = self.now.instant - (tick.instant if last.as_of is None else last.as_of)
-            if age > hold:
+            taken = tick.instant if last.as_of is None else last.as_of
+            if self.now.instant - taken > hold:
                 break
             high = max(last.low, current.low) if rule.scale_down == "allowed" else inf
-            return replace(
-                current, low=max(last.low, current.low), high=high, has_data=True, as_of=last.as_of, is_held=True
-            )
+            return replace(current, low=max(last.low, current.low), high=high, has_data=True, as_of=taken, is_held=True)
         return current
-
-
-def within_bound(plan: InputPlan, component: Component, reading: Reading) -> Reading:
-    """The reading without values above what one pod can report: such a value is a unit mistaken."""
-    if component.bound is None:
-        return reading
-    limit = component.bound * BOUND_SLACK
-    over = {entity: measured for entity, measured in reading.values.items() if measured.value > limit}
-    if not over:
-        return reading
-    bad = {
-        entity: Missing(
-            Reason.TOO_LARGE,
-            f"{plan.name}: {'/'.join(entity)} reports {measured.value:g}, at most {component.bound:g}: a wrong unit?",
-        )
-        for entity, measured in sorted(over.items())
-    }
-    values = {entity: measured for entity, measured in reading.values.items() if entity not in over}
-    failure = reading.failure or (None if values else next(iter(bad.values())))
-    return replace(reading, values=values, bad={**reading.bad, **bad}, failure=failure)
-
-
-def replica_state(plan: PolicyPlan, tick: Tick, group: GroupKey) -> ReplicaState:
-    """N, ready pods and their names for one group at one tick."""
-    if plan.replicas is None or tick.spec is None:
-        return ReplicaState()
-    spec = _single(tick.spec.of(group, "replicas"))
-    if isinstance(spec, Missing):
-        return ReplicaState(is_configured=True, missing=Missing(Reason.NO_REPLICAS, f"N is unknown: {spec}"))
-    ready: Measured | Missing = spec
-    if tick.ready is not None:
-        ready = _single(tick.ready.of(group, "ready pods"))
-    if isinstance(ready, Missing):
-        missing = Missing(Reason.NO_REPLICAS, f"the number of ready pods is unknown: {ready}")
-        return ReplicaState(is_configured=True, n=spec.value, as_of=spec.time, missing=missing)
-    return ReplicaState(
-        is_configured=True,
-        n=spec.value,
-        ready=round(ready.value),
-        ready_pods=_ready_names(tick, group),
-        as_of=min(spec.time, ready.time),
-    )
-
-
-def _ready_names(tick: Tick, group: GroupKey) -> frozenset[str] | None:
-    if tick.pods is None:
-        return None
-    reading = tick.pods.of(group, "ready pods")
-    names = frozenset(entity[0] for entity, measured in reading.values.items() if measured.value > 0 and entity[0])
-    return names or None
-
-
-def _single(reading: Reading) -> Measured | Missing:
-    if reading.failure is not None:
-        return reading.failure
-    if len(reading.values) + len(reading.bad) > 1:
-        names = ", ".join("/".join(entity) for entity in list(reading.values)[:3])
-        return Missing(Reason.DUPLICATE_SERIES, f"more than one workload matches ({names})")
-    return next(iter(reading.values.values()))

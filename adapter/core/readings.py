@@ -6,7 +6,7 @@ what is no number are found; nothing is ever filled in, and nothing is added tha
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 
 from adapter.core.plans import Alternative, InputPlan, SeriesPlan
@@ -160,7 +160,7 @@ def _combine(plan: InputPlan, read: list[_SeriesReading], fresh_time: float | No
         if isinstance(outcome, Missing):
             bad[entity] = outcome
         elif fresh_time is not None:
-            values[entity] = Measured(outcome.value, fresh_time, outcome.is_late)
+            values[entity] = replace(outcome, time=fresh_time)
         else:
             values[entity] = outcome
     absent = [one.plan.name for one in read if one.plan.is_optional and not one.values and not one.bad]
@@ -181,14 +181,15 @@ def _combine_entity(plan: InputPlan, read: list[_SeriesReading], entity: Entity)
             return Missing(Reason.EMPTY, f"{plan.name}: {'/'.join(entity)}: no series for {one.plan.name}")
     time = min(measured.time for measured in members.values())
     is_late = any(measured.is_late for measured in members.values())
+    parts = frozenset(part for measured in members.values() for part in measured.parts)
     if plan.share is None:
         value = fsum(measured.value for measured in members.values())
         # Completions less what left the queue can come out a little below 0; fewer arrivals than none there are not.
-        return Measured(max(0.0, value), time, is_late)
+        return Measured(max(0.0, value), time, is_late, parts)
     whole = fsum(members[name].value for name in plan.share.of if name in members)
     if whole <= 0:
         return Missing(Reason.NOT_A_NUMBER, f"{plan.name}: {'/'.join(entity)}: a share of 0 is no number")
-    return Measured(members[plan.share.used].value / whole, time, is_late)
+    return Measured(members[plan.share.used].value / whole, time, is_late, parts)
 
 
 def _whole_failure(plan: InputPlan, bad: Iterable[Missing]) -> Missing:
