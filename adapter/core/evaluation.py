@@ -7,6 +7,7 @@ account: inputs, missing rules, terms, combine, N, floor and ceiling, rounding.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import inf
 
 from adapter.core.coverage import Coverage, Seen, cover
@@ -63,9 +64,8 @@ def _groups(plan: PolicyPlan, ticks: Sequence[Tick]) -> list[GroupKey]:
     if not by:
         return [()]
     seen = {group for tick in ticks for readings in tick.inputs.values() for group in readings.groups if all(group)}
-    if len(by) == 1:
-        seen |= {(name,) for names in by.values() for name in names}
-    return sorted(seen)
+    # Where one of several labels declares no values, there is no saying which groups must be.
+    return sorted(seen | set(product(*by.values())))
 
 
 class _Group:

@@ -244,3 +244,15 @@ def test_groups_are_those_declared_and_those_seen_and_a_missing_one_is_no_signal
     assert [dict(group.labels) for group in groups] == [{"model": "a"}, {"model": "b"}, {"model": "c"}]
     texts = [one.outcome.text if isinstance(one.outcome, Signal) else one.outcome.missing.reason for one in groups]
     assert texts == ["500m", "empty", "700m"]
+
+
+def test_of_several_labels_every_combination_declared_is_expected() -> None:
+    loaded = policy("""\
+  by: {model: [a, b], zone: [x]}
+  inputs: {queue: {query: queue, unit: count}}
+  terms: {q: {concurrency: queue, per_replica: 10}}
+  publish: {metric: m}
+""")
+    groups = outcomes(loaded, tick(loaded, [one("queue", 5, pod="p", model="a", zone="x")]))
+    found = [(group.labels["model"], group.labels["zone"], isinstance(group.outcome, Signal)) for group in groups]
+    assert found == [("a", "x", True), ("b", "x", False)]

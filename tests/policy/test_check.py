@@ -133,6 +133,7 @@ WARNINGS = [
     ("no-unbounded-term", ("    batch: {concurrency: queue, per_replica: 10}\n", "")),
     ("unused-input", ("    cache: {headroom: kv, keep_free: 35%}\n", "")),
     ("freshness-missing", ("query: queue_depth", "query: sum(queue_depth)")),
+    ("groups-without-replicas", ("  replicas:", "  by: [model_name]\n  replicas:")),
     ("offset-too-small", ("  replicas:", "  every: 1s\n  offset: 2s\n  replicas:")),
 ]
 
@@ -283,6 +284,13 @@ HOSTILE = [
     ("a hold of nothing", ("unit: count", "unit: count, missing: {hold: }"), "missing-rule", 7, 55),
     ("no regular expression", ('"~q-.*"', '"~q-("'), "promql", 8, 52),
     ("a replica that takes nothing", ("per_replica: 10", "per_replica: 5e-324"), "value-range", 11, 12),
+    (
+        "groups beyond reason",
+        ("  replicas:", f"  by: {{a: {list('abcdefghijk')}, b: {[f'm{i}' for i in range(1000)]}}}\n  replicas:"),
+        "value-range",
+        5,
+        7,
+    ),
     ("a replica that takes all", ("per_replica: 10", "per_replica: 1e300"), "value-range", 11, 12),
 ]
 
