@@ -4,6 +4,7 @@ The pods expected are the ready ones, not those that reported: the busy pods are
 by those that answered would scale down under load. Source: the experiments behind the demand interval.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
@@ -22,7 +23,8 @@ Seen = Mapping[Entity, frozenset[Part]]
 class Coverage:
     """The values that count, and how many pods are missing: 0 when complete, infinite when nobody can tell.
 
-    `doubtful_pods` count in the values and may be others than those that are ready, which may hide more.
+    A pod of which `per` tells several apart, such as its GPUs, counts as so many. `doubtful_pods` count in the values
+    and may be others than those that are ready, which may hide more.
     """
 
     values: tuple[Measured, ...]
@@ -105,12 +107,14 @@ def _against_ready(plan: InputPlan, reading: Reading, replicas: ReplicaState, re
         values, doubtful = _without_the_gone(plan, values, ready)
         expected, absent = ready, []
         reported = {_pod(plan, entity) for entity in values}
-    # Where `per` tells more than pods apart, one of a pod's may be gone while others report.
+    # Where `per` tells more than pods apart, one of a pod's may be gone while others report, and a pod hides several.
     torn = sorted({one for one in (*seen, *reading.bad) if one not in values and _pod(plan, one) in reported})
-    missing_pods = max(0, expected - len(reported)) + len(torn)
+    each = max(Counter(_pod(plan, one) for one in {*seen, *reading.values, *reading.bad}).values(), default=1)
+    silent = max(0, expected - len(reported))
+    missing_pods = silent * each + len(torn)
     missing = None
     if missing_pods:
-        missing = _speaking(plan, reading, [*absent, *torn], missing_pods, expected)
+        missing = _speaking(plan, reading, [*absent, *torn], silent or len(torn), expected)
     elif doubtful:
         missing = Missing(Reason.PARTIAL, f"{plan.name}: {doubtful} of {expected} ready pods missed a scrape")
     return Coverage(tuple(values.values()), missing_pods, missing, doubtful)

@@ -4,6 +4,7 @@ Strict: an unknown or doubled key, a value out of range or a name that nothing d
 problems of a file come in one go. Pure: it gets text and the preset library, never a path to open.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -90,10 +91,14 @@ def _problem(document: Document, error: Mapping[str, Any]) -> Problem:
     fix = str(context.get("fix", "")) or FORMS.get(kind, "")
     code = kind if "-" in kind else "value-invalid"
     message = str(error["msg"]).replace("valid tuple", "list").replace("valid dictionary", "mapping")
+    message = _MODEL_NAME.sub("", message)
     if code == "value-invalid" and "-" not in kind:
         message = f"{_shown(error.get('input'))}: {message[0].lower()}{message[1:]}"
     return Problem(document.file, document.value_at(path), code, f"{where}: {message}", fix)
 
+
+_MODEL_NAME = re.compile(r"(?<=a mapping) or instance of \w+")
+"""What pydantic says of its models is nothing that a policy knows."""
 
 FORMS = {
     "input-source": "write preset: FAMILY/NAME with match, or query: with unit",

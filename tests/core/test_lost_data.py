@@ -117,3 +117,12 @@ def test_a_demand_of_no_pods_can_be_held() -> None:
     loaded = policy(GPU.format(more=", missing: {hold: 2m}"))
     asleep = tick(loaded, replicas(0, 0, at=T - 33), t=T - 15)
     assert served(loaded, asleep, tick(loaded, replicas(1, 0))) == "1"
+
+
+def test_a_missing_pod_hides_as_many_as_per_tells_apart_of_one() -> None:
+    loaded = policy(GPU.format(more=", per: [pod, UUID]"))
+    named = replicas(9, 2, "d-a", "d-b")
+    other = [one("gpu", 0.2, pod="d-b", UUID="2")]
+    # d-a had two GPUs, so up to 2 may be hidden: D = (0.2 + 2) ÷ 0.5 = 4.4, below N = 9.
+    before = tick(loaded, [*two_gpus(15, "0", "1"), *replicas(9, 2, "d-a", "d-b", at=T - 33)], t=T - 15)
+    assert served(loaded, before, tick(loaded, [*other, *named])) == "4400m"

