@@ -5,7 +5,7 @@ what is no number are found; nothing is ever filled in, and nothing is added tha
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import fsum
 
@@ -131,7 +131,7 @@ def _read_series(
     place = plan.pod_place
     if len(entities) > 1 and place is not None:
         unlabelled = [entity for entity in entities if not entity[place]]
-        if unlabelled:
+        if unlabelled and len(unlabelled) < len(entities):
             notes = (f"{plan.name}: {len(unlabelled)} series without a pod belong to nobody and are left out",)
             entities = {entity: members for entity, members in entities.items() if entity[place]}
     for entity, members in entities.items():
@@ -166,7 +166,8 @@ def _combine(plan: InputPlan, read: list[_SeriesReading], fresh_time: float | No
     absent = [one.plan.name for one in read if one.plan.is_optional and not one.values and not one.bad]
     if absent and values:
         notes = (*notes, f"{plan.name}: {', '.join(absent)} unknown, counted as 0")
-    failure = None if values else _whole_failure(plan, bad.values())
+    # The first bad pod speaks for the input; the order is that of the pods' names.
+    failure = None if values else next(iter(bad.values()), Missing(Reason.EMPTY, f"{plan.name}: no series matches"))
     return Reading(values, bad, failure, notes)
 
 
@@ -190,10 +191,3 @@ def _combine_entity(plan: InputPlan, read: list[_SeriesReading], entity: Entity)
     if whole <= 0:
         return Missing(Reason.NOT_A_NUMBER, f"{plan.name}: {'/'.join(entity)}: a share of 0 is no number")
     return Measured(members[plan.share.used].value / whole, time, is_late, parts)
-
-
-def _whole_failure(plan: InputPlan, bad: Iterable[Missing]) -> Missing:
-    """The first bad pod speaks for the input; the order is that of the pods' names."""
-    for missing in bad:
-        return missing
-    return Missing(Reason.EMPTY, f"{plan.name}: no series matches")
