@@ -13,7 +13,7 @@ from adapter.core.documents import Document, Path
 from adapter.core.lints import lint
 from adapter.core.plans import InputPlan, PolicyPlan, plan_policy
 from adapter.core.policy import Policy
-from adapter.core.policy_inputs import PresetInput, QueryInput, ReplicasPreset
+from adapter.core.policy_inputs import PresetInput, ReplicasPreset
 from adapter.core.policy_terms import (
     BacklogTerm,
     ConcurrencyTerm,
@@ -242,7 +242,6 @@ def _check_targets(policy: Policy, term: TermBase, plan: PolicyPlan, path: Path,
         report((*path, "target"), "target-too-high", message, "use a target from 50% to 80%")
     if not isinstance(term, HeadroomTerm):
         return
-    declared = policy.spec.inputs[term.headroom]
     if plan.inputs[term.headroom].needs_base and "base" not in term.model_fields_set:
         message = "base is required: weights and a preallocated pool sit on every replica and never divide"
         report((*path, "headroom"), "base-missing", message, "write base: the memory that an idle replica uses")
@@ -250,5 +249,3 @@ def _check_targets(policy: Policy, term: TermBase, plan: PolicyPlan, path: Path,
         message = "two targets give an interval, which needs N to choose in"
         fix = "write replicas: {preset: kube/deployment-replicas, match: {deployment: NAME}}"
         report((*path, "keep_free"), "replicas-required", message, fix)
-    if isinstance(declared, QueryInput) and declared.unit is Unit.COUNT and term.capacity is None:
-        report((*path, "headroom"), "target-missing", "capacity is required for an input in count", "write capacity: N")

@@ -12,8 +12,8 @@ from adapter_process import SCALEPROOF
 from policy_world import LIBRARY
 
 from adapter.core.documents import read_documents
-from adapter.core.policy_reading import read_policies
-from adapter.core.problems import Problem, Severity
+from adapter.core.policy_reading import collisions, read_policies
+from adapter.core.problems import Position, Problem, Severity
 
 ROOT = Path(__file__).parents[2]
 
@@ -249,6 +249,7 @@ spec:
     [
         ("a: [", "yaml-syntax"),
         ("", "empty-file"),
+        ("a: \x00", "yaml-syntax"),
         ("- 1", "value-invalid"),
         ("a: &x 1\nb: !!python/name:os.system", "yaml-tag"),
         ("<<: {a: 1}", "yaml-merge"),
@@ -258,16 +259,16 @@ spec:
             "yaml-too-large",
         ),
     ],
-    ids=["syntax", "empty", "list", "tag", "merge", "aliases"],
+    ids=["syntax", "empty", "control", "list", "tag", "merge", "aliases"],
 )
 def test_a_text_that_is_no_policy_is_a_problem_and_never_a_crash(text: str, code: str) -> None:
     assert code in [problem.code for problem in problems_of(text)]
 
 
 def test_words_of_other_yaml_versions_stay_words() -> None:
-    (document,), _ = read_documents("a: on\nb: 1:30\nc: 0o17\nd: 1e3\ne: ~\nf: .5\ng: 010", "x")
+    (document,), _ = read_documents("a: on\nb: 1:30\nc: 0o17\nd: 1e3\ne: ~\nf: .5\ng: 010\nh: false", "x")
     data: Any = document.value
-    assert data == {"a": "on", "b": "1:30", "c": "0o17", "d": 1000.0, "e": None, "f": 0.5, "g": 10}
+    assert data == {"a": "on", "b": "1:30", "c": "0o17", "d": 1000.0, "e": None, "f": 0.5, "g": 10, "h": False}
 
 
 HOSTILE = [
@@ -381,3 +382,75 @@ def test_every_required_key_that_is_missing_is_told() -> None:
         "name is required in metadata",
         "namespace is required in metadata",
     ]
+
+
+REFUSED = [
+    ("match-missing", (", match: {deployment: q}}", "}"), 5, 13),
+    ("promql", ("unit: count", 'unit: count, freshness: "sum("'), 7, 57),
+    ("freshness-selector", ("unit: count", "unit: count, freshness: sum(up)"), 7, 57),
+    ("total-needs-one-term", ("{metric: q-replicas}", "{metric: q, as: total}"), 14, 28),
+    ("label-twice", ("  publish: {", "  by: [x]\n  publish: {labels: {x: y}, "), 15, 21),
+    ("histogram", ("vllm/kv-cache-usage", "vllm/time-to-first-token"), 13, 23),
+    ("target-missing", ("{concurrency: queue, per_replica: 10}", "{backlog: queue}"), 11, 22),
+    ("unknown-key", ("match: {deployment: q}}", "match: {deployment: q}, watch: 1}"), 5, 72),
+    ("yaml-key", ("  publish:", "  ? [a]\n  : 1\n  publish:"), 14, 5),
+    ("value-invalid", ("per_replica: 10", "per_replica: .nan"), 11, 46),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "change", "line", "column"),
+    REFUSED,
+    ids=[f"{row[0]}-{i}" for i, row in enumerate(REFUSED)],
+)
+def test_each_refusal_stands_at_its_place(code: str, change: tuple[str, str], line: int, column: int) -> None:
+    loaded, problems = read_policies(replaced(change), "p.yaml", LIBRARY)
+    assert loaded == []
+    assert (code, line, column) in [(one.code, one.position.line, one.position.column) for one in problems], problems
+    assert all(str(one).startswith("p.yaml:") for one in problems)
+
+
+def test_a_document_that_says_it_is_something_else_is_passed_over() -> None:
+    hpa = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: q}\n"
+    loaded, problems = read_policies(GOOD + hpa, "p.yaml", LIBRARY)
+    assert (len(loaded), problems) == (1, [])
+
+
+def test_arrivals_are_divided_by_a_rate_that_must_be_given() -> None:
+    text = replaced(
+        ("unit: count", "unit: per_second"), ("{concurrency: queue, per_replica: 10}", "{throughput: queue}")
+    )
+    assert [problem.code for problem in problems_of(text)] == ["target-missing"]
+
+
+def test_a_ratio_to_n_needs_replicas() -> None:
+    text = replaced(
+        ("  replicas: {preset: kube/deployment-replicas, match: {deployment: q}}\n", ""),
+        ("{metric: q-replicas}", "{metric: q, as: ratio}"),
+    )
+    assert [problem.code for problem in problems_of(text)] == ["replicas-required"]
+
+
+def test_a_file_beyond_a_million_characters_is_not_read() -> None:
+    assert [problem.code for problem in problems_of("#" * 1_000_001)] == ["yaml-too-large"]
+
+
+def test_a_place_that_the_file_does_not_have_is_its_nearest_ancestor() -> None:
+    (document,), _ = read_documents("a:\n  b: 1", "x")
+    assert document.value_at(("a", "c", "d")) == Position(2, 3)
+    assert document.key_at(("a",)) == Position(1, 1)
+
+
+def test_a_sum_over_groups_that_are_only_seen_is_a_warning() -> None:
+    text = replaced(
+        ("  replicas:", "  by: [namespace]\n  replicas:"), ("{metric: q-replicas}", "{metric: q, sum: true}")
+    )
+    assert [problem.code for problem in problems_of(text)] == ["groups-undeclared"]
+
+
+def test_names_and_metrics_that_stand_twice_are_told_with_both_places() -> None:
+    second = replaced(("name: q,", "name: r,"), ("q-replicas", "Q-REPLICAS"))
+    loaded, problems = read_policies(GOOD + "---\n" + GOOD + "---\n" + second, "p.yaml", LIBRARY)
+    assert (len(loaded), problems) == (3, [])
+    found = [(problem.code, problem.position.line, problem.message.split()[-1]) for problem in collisions(loaded)]
+    assert found == [("duplicate-policy", 18, "p.yaml:3:18"), ("duplicate-metric", 44, "p.yaml:14:21")]
