@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find adapter sim policies -type f -not -path '*/__pycache__/*') pyproject.toml README.md
 ARGS ?=
 
-.PHONY: setup demo check test lint types fast slow clean packages real-parts build/controlplane
+.PHONY: setup demo check test lint types fast slow clean packages real-parts build/controlplane build/oracle
 
 setup: $(VENV)/.wheel
 
@@ -22,6 +22,10 @@ $(VENV)/.wheel: $(VENV)/.python $(SOURCES)
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt build/wheel/scaleproof-*.whl
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --force-reinstall build/wheel/scaleproof-*.whl
 	touch $@
+
+# The unmodified HPA controller in virtual time, which the model is held against.
+build/oracle:
+	@tests/build_go.sh oracle
 
 demo: setup
 	$(BIN)/scaleproof demo $(ARGS)
@@ -40,7 +44,7 @@ fast: setup
 check: lint types fast
 
 # What the slow tests need and `make check` does not; cold it takes 5 minutes, so `make test` builds it beside the check.
-real-parts: packages build/controlplane
+real-parts: packages build/controlplane build/oracle
 
 packages:
 	@tests/packages.sh
@@ -54,7 +58,7 @@ build/controlplane:
 # In a process group of its own (set -m), so that a failed check or Ctrl-C ends the Go compiler too.
 test:
 	@mkdir -p build
-	@set -m; $(MAKE) --no-print-directory real-parts >build/real-parts.log 2>&1 & real_parts=$$!; \
+	@set -m; $(MAKE) --no-print-directory -j2 real-parts >build/real-parts.log 2>&1 & real_parts=$$!; \
 	set +m; trap 'kill -- -$$real_parts 2>/dev/null' EXIT; \
 	$(MAKE) --no-print-directory check || exit; \
 	echo "waiting for the real parts (build/real-parts.log)"; \
