@@ -3,6 +3,7 @@
 All are warnings: they never refuse a policy. Evidence for each stands in the documentation of the terms.
 """
 
+import re
 from math import pi
 
 from adapter.core import promql
@@ -63,7 +64,7 @@ def _input_lints(policy: Policy, plan: PolicyPlan, terms: tuple[TermPlan, ...]) 
     )
     for name, declared in policy.spec.inputs.items():
         path: Path = ("spec", "inputs", name)
-        if name not in used and name not in conditions:
+        if name not in used and name not in re.findall(r"[A-Za-z0-9_-]+", conditions):
             found.append((path, "unused-input", "no term or guard reads it", "remove it or use it"))
         if isinstance(declared, QueryInput) and declared.freshness is None:
             kind = promql.kind_of(declared.query.strip())

@@ -454,3 +454,11 @@ def test_names_and_metrics_that_stand_twice_are_told_with_both_places() -> None:
     assert (len(loaded), problems) == (3, [])
     found = [(problem.code, problem.position.line, problem.message.split()[-1]) for problem in collisions(loaded)]
     assert found == [("duplicate-policy", 18, "p.yaml:3:18"), ("duplicate-metric", 44, "p.yaml:14:21")]
+
+
+def test_an_input_whose_name_only_occurs_within_a_word_of_a_guard_is_unused() -> None:
+    text = replaced(
+        ("    kv: {", "    pu: {query: x, unit: count}\n    kv: {"),
+        ("  publish:", "  guards: [{hold_scale_down: {when: 'gpu > 70%'}}]\n  publish:"),
+    )
+    assert [problem.code for problem in problems_of(text)] == ["unused-input", "not-in-force"]
