@@ -7,6 +7,7 @@ account: inputs, missing rules, terms, combine, guards, N, floor and ceiling, ro
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from math import inf
 
 from adapter.core.bounds import bound
@@ -57,9 +58,8 @@ def _groups(plan: PolicyPlan, ticks: Sequence[Tick]) -> list[GroupKey]:
     if not by:
         return [()]
     seen = {group for tick in ticks for readings in tick.inputs.values() for group in readings.groups if all(group)}
-    if len(by) == 1:
-        seen |= {(name,) for names in by.values() for name in names}
-    return sorted(seen)
+    # Where one of several labels declares no values, there is no saying which groups must be.
+    return sorted(seen | set(product(*by.values())))
 
 
 def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
@@ -123,11 +123,15 @@ def _refusal(plan: PolicyPlan, every: Sequence[Contribution]) -> Missing | None:
 
 
 def _undecided(memory: GroupMemory, every: Sequence[Contribution], decision: Decision) -> Missing | None:
-    """Why an interval is no signal where N is unknown; the last complete demand stands in while it is held."""
+    """Why an interval is no signal where N is unknown.
+
+    The last complete demand stands in while it is held, but only in a policy without N: where N is declared and was
+    lost, what was published may have been N itself, above that demand.
+    """
     if decision.n is not None or decision.up == decision.down:
         return None
     open_ones = [one for one in every if not one.is_complete]
-    if open_ones and all(one.is_held for one in open_ones):
+    if not memory.replicas.is_configured and open_ones and all(one.is_held for one in open_ones):
         return None
     causes = (one.missing for one in open_ones if one.missing is not None and not one.is_held)
     unknown = memory.replicas.missing or Missing(Reason.NO_REPLICAS, "the demand is an interval and N is unknown")

@@ -118,11 +118,6 @@ class PolicyPlan:
         """The text that goes to the source at a tick."""
         return promql.with_range(query, self.lookback) if is_raw else query
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """Namespace and name of the policy."""
-        return self.policy.key
-
 
 def default_offset(scrape_interval: float) -> float:
     """Seconds after which answers about an instant no longer change: 18 s for a scrape of 15 s, 34 s for 30 s."""

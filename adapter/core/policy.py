@@ -4,6 +4,7 @@ Every default has its one home in these models. They are frozen and strict: a ke
 ignored. Positions in the file, lints and presets are the business of other modules.
 """
 
+from math import prod
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -33,6 +34,8 @@ KIND = "ScalingPolicy"
 MAX_TICKS = 20_000
 MAX_INPUTS = 64
 MAX_TERMS = 32
+MAX_GROUPS = 10_000
+"""Groups that a policy may declare: every combination of the values of its labels."""
 
 
 class Metadata(Model):
@@ -149,8 +152,18 @@ class Spec(Model):
     @classmethod
     def _by_list(cls, value: object) -> object:
         if isinstance(value, list):
+            if not all(isinstance(label, str) for label in value):
+                raise refuse("name-invalid", "by is a list of label names", "write e.g. by: [model_name]")
             return dict.fromkeys(value, ())
         return {key: names or () for key, names in value.items()} if isinstance(value, dict) else value
+
+    @field_validator("by")
+    @classmethod
+    def _by_bounded(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        if (count := prod(len(names) for names in value.values())) > MAX_GROUPS:
+            fix = "declare fewer, or leave the values of a label out"
+            raise refuse("value-range", f"{count} groups are declared, at most {MAX_GROUPS} are allowed", fix)
+        return value
 
     @model_validator(mode="after")
     def _memory_holds_ticks(self) -> "Spec":

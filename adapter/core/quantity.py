@@ -17,7 +17,7 @@ MAX_VALUE = 9_223_372_036_854_775
 SMALLEST_REPLICAS = 0.01
 """Demand below this is published as 0, else a smoothed tail would keep one replica for ever."""
 
-_QUANTITY = re.compile(r"^([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]+)?$")
+_QUANTITY = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]+)?")
 _SUFFIXES = {
     "": Fraction(1),
     **{suffix: Fraction(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
@@ -29,7 +29,7 @@ _MAX_EXPONENT = 100
 
 def parse_quantity(text: str) -> Fraction:
     """The exact number that a quantity's text stands for; ValueError names what is wrong with the text."""
-    match = _QUANTITY.match(text)
+    match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(
             f'"{text}" is not a quantity; write a number with an optional suffix, e.g. 2, 500m, 1.5k, 80Gi'
