@@ -17,7 +17,7 @@ def held(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[GuardP
     lately = reversed(memory.ticks[-1 - GOOD_TICKS_AFTER_A_GAP :])
     names = {name for term in terms for name in term.inputs}
     since_gap = next((place for place, tick in enumerate(lately) if names and is_gap(memory, names, tick)), None)
-    if since_gap:
+    if since_gap and memory.replicas.n is not None:  # without N there is nothing to hold on to
         found.append(Held(since_gap < GOOD_TICKS_AFTER_A_GAP, f"after a gap: {since_gap} good ticks"))
     return found
 

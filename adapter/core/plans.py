@@ -134,7 +134,7 @@ def plan_policy(policy: Policy, library: PresetLibrary) -> PolicyPlan:
     replicas = _plan_replicas(policy, library, by)
     offset = default_offset(spec.scrape_interval) if spec.offset is None else spec.offset
     every_plan = [*inputs.values(), *_replica_inputs(replicas)]
-    lookback = max(max(2 * plan.max_age, plan.window) for plan in every_plan)
+    lookback = max(max(2 * plan.max_age, plan.window + plan.max_age) for plan in every_plan)
     return PolicyPlan(
         policy=policy,
         every=spec.every,

@@ -66,9 +66,9 @@ def milli_of_replicas(demand: float) -> int:
 def milli_of_value(value: float) -> int:
     """Any other value as milli-units, away from zero as `MilliValue` does, so that what is not 0 never becomes 0.
 
-    The shortest decimal text of the double is what is rounded, so 0.4 is 400 and not 401.
+    What is rounded are the 15 digits that a double holds for sure: 0.1 + 0.2 is 300 and not 301, and so is 0.3.
     """
-    return _away_from_zero(Fraction(repr(value)) * 1000)
+    return _away_from_zero(Fraction(f"{value:.15g}") * 1000)
 
 
 def write_milli(milli: int) -> str:

@@ -83,7 +83,8 @@ def _assumed(
     """Every pod that is missing counts as the value assumed; one, where nobody knows how many there are."""
     count = 1 if covered.missing_pods == inf else covered.missing_pods
     current = contribute(component, covered)
-    low = current.low + count * component.amount(value)
+    unit = memory.plan.inputs[component.input].unit
+    low = current.low + count * component.amount(unit.to_base(value))
     is_allowed = rule.scale_down == "allowed"
     return replace(
         current,

@@ -3,12 +3,17 @@
 import pytest
 from policy_world import T, many, one, outcome, policy, replicas, served, tick
 
-from adapter.core.demand import plan_term
 from adapter.core.policy import Capacity
-from adapter.core.policy_checks import references
+from adapter.core.policy_references import references
 from adapter.core.policy_terms import TermBase
 from adapter.core.signals import Signal
+from adapter.core.term_planning import plan_term
 
+PLAIN = """\
+  inputs: {queue: {query: queue, unit: count}}
+  terms: {q: {concurrency: queue, per_replica: 10}}
+  publish: {metric: m}
+"""
 REPLICAS = "  replicas: {preset: kube/deployment-replicas, match: {deployment: d}}\n"
 
 
@@ -263,6 +268,6 @@ def test_the_smallest_of_a_pod_counts_where_that_is_asked_for() -> None:
 
 def test_a_term_of_an_unknown_kind_is_a_fault_of_ours_and_not_nothing() -> None:
     with pytest.raises(TypeError):
-        plan_term("t", TermBase(), {}, Capacity())
+        plan_term("t", TermBase(), policy(PLAIN).plan, Capacity())
     with pytest.raises(TypeError):
         references(TermBase())

@@ -336,9 +336,15 @@ spec:
     b: {concurrency: q, per_replica: 1}
     w: {backlog: q, drain: 30s}
     h: {headroom: v, base: 1GiB, capacity: 80GiB, keep_free: {up: 1GiB, down: 2GiB}}
-    u: {utilization: g, target: 70%, when: "v > 1"}
-  guards: [{hold_scale_down: {after: oom-kill, for: 10m, max: 30m}}]
-  publish: {metric: m, floor: 1, ceiling: 9, sum: true, labels: {x: y}}
+    u: {utilization: g, target: {up: 70%, down: 60%}, when: "v > 1", shape: {down: {window: 2m, take: 0.9}}}
+    e: {expression: "q / 4", down: "q / 3", shape: {up: {sustained: 1m}, trend: {window: 5m, horizon: 1m}}}
+  combine: {weighted: {b: 2, u: 1}}
+  stability: {hysteresis: {up: 1, down: 10%}, step: {down: {replicas: 1, share: 20%}}, cooldown: {down: 2m}, credit: 4m}
+  guards: [{hold_scale_down: {when: "v > 1", for: 10m, max: 30m}}, {hold_scale_up: {alert: Drift}}]
+  overrides: {a: {capacity: {rate_per_replica: 2/s}, ceiling: 3}}
+  publish:
+    {metric: m, floor: 1, ceiling: 9, sum: true, labels: {x: y}, budget: {gpus: 64, gpus_per_replica: 8},
+     schedule: [{cron: "0 8 * * 1-5", zone: Europe/Berlin, for: 10h, floor: 4}]}
 """
 WILD = ["", "null", "true", "-1", "0", "1e308", "5e-324", ".nan", ".inf", "9" * 400, "9" * 30 + "s", '"a\\nb"', '"{}%"']
 WILD += [
@@ -461,4 +467,4 @@ def test_an_input_whose_name_only_occurs_within_a_word_of_a_guard_is_unused() ->
         ("    kv: {", "    pu: {query: x, unit: count}\n    kv: {"),
         ("  publish:", "  guards: [{hold_scale_down: {when: 'gpu > 70%'}}]\n  publish:"),
     )
-    assert [problem.code for problem in problems_of(text)] == ["unused-input", "not-in-force"]
+    assert [problem.code for problem in problems_of(text)] == ["unused-input"]
