@@ -66,8 +66,15 @@ class Child:
 
     def rss_mib(self) -> float:
         """The most memory it has held so far."""
+        return self._memory_mib("VmHWM:")
+
+    def current_rss_mib(self) -> float:
+        """The memory it holds now."""
+        return self._memory_mib("VmRSS:")
+
+    def _memory_mib(self, what: str) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+        return int(status.partition(what)[2].split()[0]) / 1024
 
     def end(self) -> None:
         """Kill it; nothing of it is wanted any more."""
