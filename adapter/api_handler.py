@@ -99,7 +99,8 @@ class ApiHandler:
     async def _refusal(self, request: BaseRequest, asked: ApiRequest) -> Answer | None:
         """Why the request goes no further, or None."""
         try:
-            identity = await self._authenticator.identify(_peer_certificate(request), request.headers)
+            certificate = _peer_certificate(request)
+            identity = await self._authenticator.identify(certificate, request.headers, request.raw_headers)
             is_allowed = await self._authorizer.is_allowed(identity, asked.attributes)
         except UnauthenticatedError:
             return UNAUTHORIZED
@@ -107,7 +108,7 @@ class ApiHandler:
             return internal_error(str(error))
         if not is_allowed:
             return of_status(forbidden(identity, asked.attributes))
-        if any(header.lower().startswith("impersonate-") for header in request.headers):
+        if any(header[:12].lower() == b"impersonate-" for header, _ in request.raw_headers):
             return IMPERSONATION
         return None
 

@@ -5,7 +5,7 @@ stuck poller can never serve an old value for ever.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adapter.core.external_metrics import (
     MetricValue,
@@ -15,11 +15,12 @@ from adapter.core.external_metrics import (
     render_value_list,
     unknown_metric,
 )
-from adapter.core.label_selectors import SelectorError, parse_label_selector
+from adapter.core.label_selectors import SelectorError
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.quantity import MAX_VALUE
 from adapter.core.reasons import Missing, Reason
 from adapter.core.signals import GroupSignal, NoSignal, Signal
+from adapter.selected import Groups, SelectedReplies, read_selector
 
 GRACE_SECONDS = 10.0
 MAX_LATE_SECONDS = 30.0
@@ -34,7 +35,7 @@ class Entry:
 
     loaded: LoadedPolicy
     t: float | None = None
-    groups: tuple[GroupSignal, ...] = ()
+    groups: Groups = field(default_factory=lambda: Groups(()))
     expires: float = 0.0
     reply: Reply | None = None
 
@@ -45,6 +46,7 @@ class Board:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._entries: dict[tuple[str, str], Entry] = {}
+        self._selected = SelectedReplies()
 
     def keep(self, policies: Iterable[LoadedPolicy]) -> None:
         """Hold entries for just these policies; what a policy published before it changed stays until its next tick."""
@@ -60,15 +62,15 @@ class Board:
         if _key(loaded) not in self._entries:
             return  # withdrawn while it was being evaluated
         metric = loaded.policy.spec.publish.metric
-        entry = Entry(loaded, t, tuple(groups), t + _life_seconds(loaded.plan.every))
-        reply = _render(entry, metric, entry.groups)
+        entry = Entry(loaded, t, Groups(groups), t + _life_seconds(loaded.plan.every))
+        reply = _render(entry, metric, entry.groups.all)
         self._entries[_key(loaded)] = Entry(loaded, t, entry.groups, entry.expires, reply)
 
     def reply(self, namespace: str, metric: str, label_selector: str) -> Reply:
         """The answer to a GET of the metric; every error is a Status."""
         entry = self._entries.get((namespace, metric.lower()))
         try:
-            selector = parse_label_selector(label_selector) if label_selector else None
+            selector = read_selector(label_selector) if label_selector else None
         except SelectorError as error:
             return bad_request(str(error)).reply()
         if entry is None:
@@ -78,8 +80,12 @@ class Board:
             return _no_signal(metric, missing or STARTING, entry.t)
         if selector is None and metric == entry.loaded.policy.spec.publish.metric:
             return entry.reply
-        groups = [group for group in entry.groups if selector is None or selector.matches(group.labels)]
-        return _render(entry, metric, groups)
+        key = (namespace, metric, label_selector)
+        reply = self._selected.get(key, entry.groups)
+        if reply is None:
+            reply = _render(entry, metric, entry.groups.selected(selector))
+            self._selected.keep(key, entry.groups, reply)
+        return reply
 
     def _age(self, entry: Entry) -> Missing | None:
         if entry.t is None:
@@ -103,7 +109,7 @@ class Board:
         missing = self._age(entry)
         if missing is not None:
             return [{**common, "labels": {}, **_outcome(NoSignal(missing))}]
-        return [{**common, "labels": dict(group.labels), **_outcome(group.outcome)} for group in entry.groups]
+        return [{**common, "labels": dict(group.labels), **_outcome(group.outcome)} for group in entry.groups.all]
 
 
 def _life_seconds(every: float) -> float:
@@ -130,7 +136,7 @@ def _no_signal(metric: str, missing: Missing, t: float | None) -> Reply:
 def _render(entry: Entry, metric: str, groups: Sequence[GroupSignal]) -> Reply:
     """The list of the groups' items, or the error that stands for all: a shorter list would scale down."""
     if not groups:
-        if entry.loaded.policy.spec.by and not entry.groups:
+        if entry.loaded.policy.spec.by and not entry.groups.all:
             return _no_signal(metric, Missing(Reason.EMPTY, "no group has been seen"), entry.t)
         return unknown_metric(metric).reply(entry.t)
     if len(groups) > 1 and not entry.loaded.policy.spec.publish.sum:

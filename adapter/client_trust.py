@@ -1,7 +1,7 @@
 """Whose client certificates count: from files named by flags, or from the ConfigMap that kube-apiserver keeps.
 
-Both change while the server runs (CAs are rotated), so they are read again every minute; what cannot be read leaves
-the last good trust in force, and the generation moves only with a real change.
+Both change while the server runs (CAs are rotated), so files are read again and the ConfigMap is watched; what cannot
+be read leaves the last good trust in force, and the generation moves only with a real change.
 """
 
 import json

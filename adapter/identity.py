@@ -6,6 +6,7 @@ never anonymous; a certificate that only the client CA vouches for is never the 
 """
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Callable
 from urllib.parse import unquote
 
@@ -15,6 +16,10 @@ from adapter.certificates import ClientTrust, Peer, PeerVerifier
 from adapter.reviews import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, AnswerCache, Identity, TokenReviewer
 
 Headers = CIMultiDictProxy[str]
+RawHeaders = tuple[tuple[bytes, bytes], ...]
+
+MAX_KEPT_IDENTITIES = 1024
+MAX_KEPT_HEADER_BYTES = 4096
 
 
 class UnauthenticatedError(Exception):
@@ -35,13 +40,14 @@ class Authenticator:
         self._peers = peers
         self._token_reviewer = token_reviewer
         self._tokens: AnswerCache[bytes, Identity | None] = AnswerCache(monotonic)
+        self._told = _ToldIdentities()
 
-    async def identify(self, certificate_der: bytes | None, headers: Headers) -> Identity:
+    async def identify(self, certificate_der: bytes | None, headers: Headers, raw_headers: RawHeaders) -> Identity:
         """The identity; UnauthenticatedError where it is 401, ReviewUnavailableError where nobody can tell."""
         if certificate_der is not None:
             trust = self._trust()
             peer = self._peers.peer(certificate_der, trust)
-            identity = _of_front_proxy(peer, headers, trust) or _of_client(peer)
+            identity = self._told.identity(peer, headers, raw_headers, trust) or _of_client(peer)
             if identity is not None:
                 return identity
         token = _bearer_token(headers)
@@ -59,6 +65,37 @@ class Authenticator:
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()  # no secrets as keys
         identity = await self._tokens.get(digest, lambda: reviewer.review_token(token))
         return identity and _authenticated(identity)
+
+
+class _ToldIdentities:
+    """Whom the front proxy speaks for, by the bytes of its headers: it tells the same few at every sync.
+
+    Only what the headers say is kept; whether the peer may say it is asked each time. Bounded, and a change of trust
+    forgets all. Headers with an Authorization are read each time, so that no secret is kept.
+    """
+
+    def __init__(self) -> None:
+        self._trust = ClientTrust()
+        self._kept: OrderedDict[RawHeaders, Identity | None] = OrderedDict()
+
+    def identity(self, peer: Peer | None, headers: Headers, raw: RawHeaders, trust: ClientTrust) -> Identity | None:
+        if peer is None or not peer.is_front_proxy:
+            return None
+        if trust is not self._trust:
+            self._trust = trust
+            self._kept.clear()
+        if raw in self._kept:
+            self._kept.move_to_end(raw)
+            return self._kept[raw]
+        identity = _of_front_proxy(peer, headers, trust)
+        if (
+            "Authorization" not in headers
+            and sum(len(name) + len(value) for name, value in raw) <= MAX_KEPT_HEADER_BYTES
+        ):
+            self._kept[raw] = identity
+            if len(self._kept) > MAX_KEPT_IDENTITIES:
+                self._kept.popitem(last=False)
+        return identity
 
 
 def _of_front_proxy(peer: Peer | None, headers: Headers, trust: ClientTrust) -> Identity | None:

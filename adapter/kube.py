@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from yaml import YAMLError
 
 from adapter.core.api_requests import AccessAttributes
+from adapter.kube_watch import GRACE_SECONDS, OnData, follow
 from adapter.reviews import Identity, ReviewUnavailableError
 
 CALL_SECONDS = 5.0
@@ -32,6 +33,10 @@ class ApiServer(Protocol):
     async def review_access(self, identity: Identity, attributes: AccessAttributes) -> bool: ...
 
     async def read_authentication_config(self) -> Mapping[str, str]: ...
+
+    async def watch_authentication_config(self, on_data: OnData) -> None:
+        """Tell the ConfigMap's data each time it changes, until cancelled."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -108,6 +113,9 @@ class _KubernetesApi:
         )
         return dict(found.data or {})
 
+    async def watch_authentication_config(self, on_data: OnData) -> None:
+        await follow(_AuthenticationConfig(self._core, self._call), on_data)
+
     async def close(self) -> None:
         await self._client.close()
 
@@ -121,3 +129,27 @@ class _KubernetesApi:
             status = getattr(error, "status", None)
             reason = f"status {status}" if isinstance(status, int) else type(error).__name__
             raise ReviewUnavailableError(f"{what}: the API server gave no answer ({reason})") from error
+
+
+class _AuthenticationConfig:
+    """The list and the watch of the one ConfigMap, by its name, which is all that the role allows."""
+
+    def __init__(self, core: Any, call: Callable[[str, Callable[[], Awaitable[Any]]], Awaitable[Any]]) -> None:
+        self._core = core
+        self._call = call
+        self._which = {
+            "namespace": AUTHENTICATION_NAMESPACE,
+            "field_selector": f"metadata.name={AUTHENTICATION_CONFIG_MAP}",
+        }
+
+    async def list(self) -> tuple[str, Mapping[str, str]]:
+        found = await self._call("ConfigMap", lambda: self._core.list_namespaced_config_map(**self._which))
+        data = next((dict(item.data or {}) for item in found.items), {})
+        return found.metadata.resource_version, data
+
+    async def watch(self, version: str, seconds: int) -> Any:
+        call = self._core.list_namespaced_config_map_without_preload_content
+        options = {"watch": True, "resource_version": version, "timeout_seconds": seconds}
+        # The library's own time-out is five minutes for the whole answer; `follow` has one that fits.
+        longer = {"_request_timeout": seconds + GRACE_SECONDS}
+        return await self._call("ConfigMap", lambda: call(**self._which, **options, **longer))

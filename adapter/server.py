@@ -6,7 +6,7 @@ it cannot yet. Handlers of signals and of own metrics belong to the command that
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import structlog
@@ -24,7 +24,7 @@ from adapter.settings import Settings
 from adapter.tls import PairReloader, ServingContext, TlsError, read_pair, self_signed_pair
 
 RELOAD_SECONDS = 20.0
-"""Three looks a minute: what is swapped on disk or in the ConfigMap is in force within 60 s even if one look fails."""
+"""Three looks a minute: what is swapped on disk is in force within 60 s even if one look fails."""
 
 HANDSHAKE_SECONDS = 10.0
 DRAIN_NOTICE_SECONDS = 3.0
@@ -53,9 +53,9 @@ class RunningServer:
         self.port: int = listener.sockets[0].getsockname()[1]
         self.url = f"https://{f'[{address}]' if ':' in address else address}:{self.port}"
 
-    def keep(self, task: "asyncio.Task[None]", api_server: ApiServer | None) -> None:
+    def keep(self, tasks: "list[asyncio.Task[None]]", api_server: ApiServer | None) -> None:
         """Take over what has to end with the server."""
-        self._background.append(task)
+        self._background += tasks
         self._api_server = api_server
 
     async def drain(self, notice_seconds: float = DRAIN_NOTICE_SECONDS) -> None:
@@ -109,7 +109,7 @@ async def start_server(
         except ApiServerConfigurationError as error:
             raise ServerStartError(str(error)) from error
     refresher.api_server = api_server
-    await refresher.look()
+    await refresher.first_look()
     health = refresher.health = Health(readiness)
     health.has_trust = refresher.has_trust
     authenticator = Authenticator(lambda: refresher.trust, PeerVerifier(), api_server, monotonic)
@@ -133,7 +133,7 @@ async def start_server(
         where = f"{settings.bind_address}:{settings.secure_port}"
         raise ServerStartError(f"cannot listen on {where}: {error.strerror}; free the port or give another") from error
     running = RunningServer(listener, connections, handler, health, settings.bind_address)
-    running.keep(asyncio.create_task(refresher.run(reload_seconds)), api_server)
+    running.keep(refresher.tasks(reload_seconds), api_server)
     return running
 
 
@@ -153,6 +153,7 @@ class _Refresher:
         self.api_server: ApiServer | None = None
         self._on_tls_error = on_tls_error
         self._last_fault = ""
+        self._config_map: Mapping[str, str] | None = None
         self.trust = ClientTrust()
         self.has_trust = False
         self.health: Health | None = None
@@ -169,25 +170,44 @@ class _Refresher:
         except TrustError as error:
             raise ServerStartError(f"{error}; give a bundle of PEM certificates") from error
 
-    async def run(self, every_seconds: float) -> None:
-        while True:
-            # The first CAs are wanted soon: without them nobody behind the front proxy is known.
-            await asyncio.sleep(every_seconds if self.has_trust else min(every_seconds, 2.0))
-            await self.look()
+    def tasks(self, every_seconds: float) -> "list[asyncio.Task[None]]":
+        """What keeps files and ConfigMap fresh, begun."""
+        tasks = [asyncio.create_task(self._look_at_files(every_seconds))]
+        if self._source.needs_config_map and self.api_server is not None:
+            tasks.append(asyncio.create_task(self.api_server.watch_authentication_config(self._take)))
+        return tasks
 
-    async def look(self) -> None:
+    async def _look_at_files(self, every_seconds: float) -> None:
+        while True:
+            await asyncio.sleep(every_seconds)
+            self._look()
+
+    async def first_look(self) -> None:
+        """Read everything once, so that the first client is known; without the API server the watch brings it later."""
+        if self._source.needs_config_map and self.api_server is not None:
+            try:
+                self._take(await self.api_server.read_authentication_config())
+            except ReviewUnavailableError as error:
+                _log.warning("client-trust-not-read", reason=str(error))
+        else:
+            self._take({})
+
+    def _take(self, config_map: Mapping[str, str]) -> None:
+        self._config_map = dict(config_map)
+        self._look()
+
+    def _look(self) -> None:
         if self._pair is not None and self._pair.look():
             _log.info("serving-pair-changed")
+        if self._config_map is None:
+            return
         try:
-            config_map = {}
-            if self._source.needs_config_map and self.api_server is not None:
-                config_map = dict(await self.api_server.read_authentication_config())
-            trust = self._source.trust(config_map, self.trust)
+            trust = self._source.trust(self._config_map, self.trust)
             if trust is not self.trust:
                 self.context.use_trust(trust)
                 self.trust = trust
                 _log.info("client-trust-changed", generation=trust.generation)
-        except (TrustError, TlsError, ReviewUnavailableError) as error:
+        except (TrustError, TlsError) as error:
             if str(error) != self._last_fault:
                 _log.warning("client-trust-not-read", reason=str(error))
             self._last_fault = str(error)

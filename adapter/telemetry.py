@@ -64,6 +64,7 @@ class Telemetry:
         )
         self._queries = Counter("scaleproof_queries", "Queries by outcome.", ["outcome"], registry=self.registry)
         self._requests = Counter("scaleproof_requests", "Requests answered, by code.", ["code"], registry=self.registry)
+        self._requests_by_code: dict[int, Counter] = {}
         self._policy_errors = Counter(
             "scaleproof_policy_reload_errors", "Policy files found broken.", registry=self.registry
         )
@@ -155,7 +156,10 @@ class Telemetry:
 
     def requested(self, code: int) -> None:
         """Count an answer of the API."""
-        self._requests.labels(str(code)).inc()
+        counter = self._requests_by_code.get(code)
+        if counter is None:
+            counter = self._requests_by_code[code] = self._requests.labels(str(code))
+        counter.inc()
 
     def policy_file_broken(self) -> None:
         """Count a broken policy file."""

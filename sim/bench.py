@@ -16,6 +16,7 @@ from sim.measurements import Measurement
 
 BENCHES: Mapping[str, tuple[str, str]] = {
     "decisions": ("sim.benches.decisions", "HPA decisions per second, with the account of decisions off and on"),
+    "serve": ("adapter.benches.serve", "GETs of a metric per second by one, 16 and 64 clients, of 1 to 1,000 signals"),
 }
 """Bench → (module with `measure(seconds) -> list[Measurement]`, one line of help)."""
 
@@ -40,7 +41,11 @@ def bench(
         typer.echo(f'error: there is no bench "{name}"; there are: {", ".join(BENCHES)}', err=True)
         raise typer.Exit(2)
     measure: Callable[[float], list[Measurement]] = importlib.import_module(BENCHES[name][0]).measure
-    measurements = measure(seconds)
+    try:
+        measurements = measure(seconds)
+    except RuntimeError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(3) from error
     if output is Output.JSON:
         typer.echo(json.dumps(as_json(name, measurements)))
     else:

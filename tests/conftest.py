@@ -13,6 +13,10 @@ from inference_exporter import InferenceExporter
 from prometheus_process import PrometheusProcess
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seconds", default="40", help="How long the abuse of tests/serving/test_abuse.py goes on.")
+
+
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A real control plane with KWOK, up in 3 s, or the cluster that KUBECONFIG_E2E names."""

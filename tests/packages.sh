@@ -1,6 +1,20 @@
 #!/usr/bin/env bash
-# Makes sure that the slow tests find a real `prometheus` and `promtool`; installs Debian's package where it may.
+# Makes sure that the slow tests find a real `prometheus` and `promtool`; installs Debian's package where it may. An old
+# kubectl, Debian 12's 1.20, is only unpacked below build/, beside whatever kubectl the machine has.
 set -euo pipefail
+cd "$(dirname "$0")/.."
+old_kubectl=build/kubernetes-client/usr/bin/kubectl
+if [[ ! -x $old_kubectl ]]; then
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+    echo "packages: the slow tests need an old kubectl (1.20 to 1.25) as $old_kubectl; put one there" >&2
+    exit 1
+  fi
+  mkdir -p build/kubernetes-client
+  echo "packages: unpacking Debian's kubernetes-client"
+  if ((EUID == 0)); then apt-get update -qq; fi
+  (cd build/kubernetes-client && apt-get download -qq kubernetes-client && dpkg-deb -x kubernetes-client_*.deb . &&
+    rm kubernetes-client_*.deb)
+fi
 if command -v prometheus >/dev/null && command -v promtool >/dev/null; then exit 0; fi
 if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
   echo "packages: the slow tests need 'prometheus' and 'promtool' on PATH. Install them, on Debian or Ubuntu with:" >&2

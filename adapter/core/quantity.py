@@ -24,32 +24,41 @@ _SUFFIXES = {
     **{suffix: Fraction(1000) ** power for power, suffix in enumerate(("n", "u", "m"), start=-3)},
     **{suffix: Fraction(1000) ** power for power, suffix in enumerate(("k", "M", "G", "T", "P", "E"), start=1)},
 }
-_MAX_EXPONENT = 100
+_MAX_EXPONENT = 1000
 
 
 def parse_quantity(text: str) -> Fraction:
-    """The exact number that a quantity's text stands for; ValueError names what is wrong with the text."""
+    """The number that a quantity's text stands for, as `ParseQuantity` reads it; ValueError names what is wrong.
+
+    What is finer than a nano is rounded away from zero, and a number with a binary suffix ends at an int64. Go reads a
+    sign, a point or a suffix without any digit as 0; here that is an error.
+    """
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(
             f'"{text}" is not a quantity; write a number with an optional suffix, e.g. 2, 500m, 1.5k, 80Gi'
         )
     sign, digits, suffix = match.group(1), match.group(2), match.group(3) or ""
-    if suffix[:1] in ("e", "E") and len(suffix) > 1:
+    if suffix in _SUFFIXES:
+        scale = _SUFFIXES[suffix]
+    else:
         exponent = int(suffix[1:])
         if abs(exponent) > _MAX_EXPONENT:
             raise ValueError(f'"{text}" has an exponent outside -{_MAX_EXPONENT}..{_MAX_EXPONENT}')
         scale = Fraction(10) ** exponent
-    else:
-        scale = _SUFFIXES[suffix]
-    value = Fraction(digits) * scale
+    value = Fraction(math.ceil(Fraction(digits) * scale * 10**9), 10**9)
+    if suffix.endswith("i"):
+        value = min(value, Fraction(MAX_INT64))
     return -value if sign == "-" else value
 
 
 def parse_milli(text: str) -> int:
-    """The milli-value that the HorizontalPodAutoscaler reads from a quantity: away from zero, not bounded here."""
-    nano = _away_from_zero(parse_quantity(text) * 10**9)
-    return _away_from_zero(Fraction(nano, 10**6))
+    """The milli-value that the HorizontalPodAutoscaler reads from a quantity: away from zero, not bounded here.
+
+    Go's errs for some negative numbers (what it holds as a decimal, it rounds towards zero or wraps). None is ever
+    served, so that is not imitated.
+    """
+    return _away_from_zero(parse_quantity(text) * 1000)
 
 
 def _away_from_zero(value: Fraction) -> int:

@@ -148,10 +148,15 @@ def say(console: Console, *lines: str) -> None:
         console.print(line, soft_wrap=True, markup=False)
 
 
+def is_policy_file(path: Path) -> bool:
+    """Whether a file of a policy folder holds policies; tests and tables lie beside them."""
+    return not path.name.endswith(".test.yaml") and "kind: ScalingPolicy" in path.read_text(encoding="utf-8")
+
+
 def write_policies(choices: Choices, folder: Path) -> None:
     """The policies at the tempo of the trace, each in a file of its own name."""
     folder.mkdir()
-    files = sorted(one for one in choices.policies.glob("*.yaml") if not one.name.endswith(".test.yaml"))
+    files = sorted(one for one in choices.policies.glob("*.yaml") if is_policy_file(one))
     if not files:
         raise ValueError(f"{choices.policies} has no *.yaml; give a folder with policies")
     for file in files:

@@ -9,11 +9,13 @@ from exposition import read_exposition
 from policy_world import LIBRARY, T, one, outcome, outcomes, tick
 
 from adapter.board import Board
+from adapter.core.api_requests import ApiRequest, read_request
 from adapter.core.policy_reading import LoadedPolicy, read_policies
 from adapter.core.problems import Problem
 from adapter.core.quantity import parse_milli
 from adapter.core.samples import Answer, Sample, Series, labels_of
 from adapter.prometheus_answers import parse_result
+from adapter.routes import Routes
 
 CASES = Path(__file__).parent
 
@@ -119,6 +121,54 @@ def test_m7_free_memory_is_a_share_of_the_whole_card() -> None:
     ratio, _, message = input_total(loaded, scraped("M7", "series-noreserved.prom"), "free")
     assert ratio == pytest.approx(want["ratio_noreserved"])
     assert "reserved unknown" in message
+
+
+def asked(case: str, name: str = "request.http") -> tuple[ApiRequest, str]:
+    """A case's request, read, and its Accept header."""
+    first, *headers = (CASES / case / name).read_text().strip().splitlines()
+    accept = next(line.partition(": ")[2] for line in headers if line.startswith("Accept: "))
+    method, target, _ = first.split()
+    return read_request(method, target), accept
+
+
+def api_answer(loaded: LoadedPolicy | None, series: list[Series], request: tuple[ApiRequest, str]) -> tuple[int, Any]:
+    """Status and document that the API gives, once a policy (if any) has had its tick."""
+    board = Board(lambda: T)
+    if loaded is not None:
+        board.keep([loaded])
+        board.publish(loaded, T, outcomes(loaded, tick(loaded, series)))
+    answer = Routes(board).answer(request[0], {}, request[1])
+    return answer.status, json.loads(answer.body)
+
+
+def test_a1_a_name_in_upper_case_is_found_in_the_lower_case_that_the_autoscaler_asks_with() -> None:
+    want = expected("A1")["either"][0]
+    series = answer("A1", "prom.json", "DCGM_FI_DEV_GPU_UTIL")
+    status, document = api_answer(load("A1"), series, asked("A1"))
+    assert (status, [item["value"] for item in document["items"]]) == (want["status"], [want["value"]])
+
+
+def test_a2_a_set_based_selector_with_plus_signs_for_blanks_adds_up_just_what_it_selects() -> None:
+    want = expected("A2")
+    status, document = api_answer(load("A2"), scraped("A2"), asked("A2"))
+    assert status == want["status"]
+    assert sum(parse_milli(item["value"]) for item in document["items"]) == want["sum_of_items"] * 1000
+
+
+def test_a3_a_value_that_no_label_can_have_is_a_bad_request_that_names_it() -> None:
+    want = expected("A3")
+    series = [one("vllm:num_requests_waiting", 9, model_name="meta-llama/Llama-3.1-8B-Instruct")]
+    status, document = api_answer(load("A3"), series, asked("A3"))
+    assert (status, document["reason"]) == (want["status"], want["reason"])
+    assert "meta-llama/Llama-3.1-8B-Instruct" in document["message"]
+
+
+@pytest.mark.parametrize("request_file", ["request.http", "request2.http"])
+def test_a4_discovery_without_any_policy_lists_something(request_file: str) -> None:
+    want = expected("A4")
+    status, document = api_answer(None, [], asked("A4", request_file))
+    assert (status, document["kind"]) == (want["status"], want["kind"])
+    assert len(document["resources"]) >= want["resources_min"]
 
 
 VALUES = [line.split("\t") for line in (CASES / "A5/values.tsv").read_text().splitlines() if not line.startswith("#")]

@@ -171,12 +171,15 @@ async def test_a_failure_reaches_everybody_who_waits_and_is_not_kept() -> None:
     assert await authorizer.is_allowed(ALICE, LIST_QUEUE)
 
 
-async def test_names_of_absurd_length_are_reviewed_and_not_kept() -> None:
+async def test_questions_of_absurd_length_are_kept_by_their_digest() -> None:
     api_server = FakeApiServer(readers=("alice",))
     authorizer = ReviewingAuthorizer(api_server, lambda: 0.0)
     absurd = AccessAttributes("list", "", "external.metrics.k8s.io", "v1beta1", "default", "q" * 60_000)
+    other = Identity("bob", ("g" * 60_000,))
     for _ in range(3):
         assert await authorizer.is_allowed(ALICE, absurd)
+        assert not await authorizer.is_allowed(other, absurd)
+        assert not await authorizer.is_allowed(Identity("bob", ("g" * 60_001,)), absurd)
     assert len(api_server.reviews) == 3
 
 

@@ -1,6 +1,7 @@
 """Stand-ins for what the HTTPS server asks: an API server with a table of permissions, and a source of metrics."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 
 from adapter.core.api_requests import AccessAttributes
 from adapter.core.external_metrics import MetricValue, Reply, bad_request, no_signal, render_value_list, unknown_metric
@@ -38,6 +39,14 @@ class FakeApiServer:
     async def read_authentication_config(self) -> Mapping[str, str]:
         self._fail_if_down()
         return self.config_map
+
+    async def watch_authentication_config(self, on_data: Callable[[Mapping[str, str]], None]) -> None:
+        told: Mapping[str, str] | None = None
+        while True:
+            if not self.is_down and self.config_map != told:
+                told = dict(self.config_map)
+                on_data(told)
+            await asyncio.sleep(0.02)
 
     async def close(self) -> None:
         pass

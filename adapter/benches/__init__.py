@@ -1,0 +1,1 @@
+"""The benches of what serves, by name, each a module with a `measure` function."""
