@@ -18,6 +18,7 @@ from adapter.client_trust import TrustError, TrustSource
 from adapter.http_protocol import Connections, Limits
 from adapter.identity import Authenticator
 from adapter.kube import ApiServer, ApiServerConfigurationError, connect
+from adapter.no_api_server import NoApiServer
 from adapter.reviews import ReviewUnavailableError
 from adapter.routes import Health, MetricSource, Readiness, Routes
 from adapter.settings import Settings
@@ -104,10 +105,7 @@ async def start_server(
     limits = limits or Limits()
     refresher = _Refresher(settings, on_tls_error)
     if api_server is None and settings.needs_api_server:
-        try:
-            api_server = await connect(settings.kubeconfig)
-        except ApiServerConfigurationError as error:
-            raise ServerStartError(str(error)) from error
+        api_server = await _connected(settings)
     refresher.api_server = api_server
     await refresher.first_look()
     health = refresher.health = Health(readiness)
@@ -135,6 +133,17 @@ async def start_server(
     running = RunningServer(listener, connections, handler, health, settings.bind_address)
     running.keep(refresher.tasks(reload_seconds), api_server)
     return running
+
+
+async def _connected(settings: Settings) -> ApiServer:
+    """The API server; none where there is no way to one and the flags tell the front proxy's CA."""
+    try:
+        return await connect(settings.kubeconfig)
+    except ApiServerConfigurationError as error:
+        if settings.kubeconfig is not None or settings.requestheader_client_ca_file is None:
+            raise ServerStartError(str(error)) from error
+        _log.warning("no-api-server", reason=str(error), effect="only what needs no review is answered")
+        return NoApiServer(str(error))
 
 
 def _authorizer(settings: Settings, api_server: ApiServer | None, monotonic: Callable[[], float]) -> Authorizer:

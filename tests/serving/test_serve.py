@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import requests
-from adapter_process import SCALEPROOF, AdapterProcess
+from adapter_process import SCALEPROOF, AdapterProcess, FrontProxy
 from child_process import eventually
 from fake_prometheus import FakePrometheus, answering, failing, hanging
 from grid_policies import policy_text
@@ -176,3 +176,27 @@ def test_what_cannot_be_served_is_refused_with_words_and_status_2(
     ended = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=tmp_path)
     assert ended.returncode == 2, ended
     assert words in ended.stderr
+
+
+def test_front_proxy_identities_need_no_api_server_and_others_are_refused_without_one(
+    folder: Path, tmp_path: Path, prometheus: FakePrometheus, front_proxy: FrontProxy
+) -> None:
+    (folder / "a.yaml").write_text(policy_text("a"))
+    adapter = AdapterProcess(
+        tmp_path,
+        folder,
+        prometheus.url,
+        front_proxy.serving,
+        front_proxy.serving_authority.certificate_file,
+        client=front_proxy.certificate,
+        flags=[flag for flag in front_proxy.flags if "authorization-mode" not in flag],
+    )
+    try:
+        adapter.wait_ready()
+        wait_for(adapter, "a", 200)  # as system:masters, who needs no review
+        path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/prod/a"
+        refused = adapter.get(path, user="bob", group="system:authenticated")
+        assert (refused.status_code, refused.json()["kind"]) == (500, "Status")
+        assert adapter.get("/readyz").status_code == 200
+    finally:
+        adapter.close()
