@@ -223,3 +223,25 @@ def test_p2_a_target_left_out_zero_or_negative_is_refused(file: str, words: str)
     loaded, problems = read("P2", (CASES / "P2/scaleproof.yaml").read_text().replace(" TARGET", given))
     assert not loaded
     assert [words in problem.message for problem in problems] == [True]
+
+
+def test_m8_a_metric_renamed_in_mid_rollout_counts_each_pod_once() -> None:
+    loaded, want = load("M8"), expected("M8")
+    total, pods, _ = input_total(loaded, scraped("M8"), "kv")
+    assert total is not None
+    assert total / pods == pytest.approx(want["value"])
+    assert total / pods != pytest.approx(want["must_not"])
+    assert pods == 3
+    # The old name alone covers two of the three pods; where ready pods are known, the third is told as missing.
+    assert input_total(loaded, scraped("M8"), "old")[1] == 2
+
+
+def test_p4_a_selector_that_matches_nothing_is_never_answered_with_the_total() -> None:
+    loaded, want = load("P4"), expected("P4")
+    board = Board(lambda: T)
+    board.keep([loaded])
+    board.publish(loaded, T, outcomes(loaded, tick(loaded, answer("P4", "prom.json", "saturation_pct"))))
+    reply = board.reply("prod", "saturation", "team=nope")
+    assert str(reply.status) in want["either"]
+    assert str(want["must_not"]) not in reply.body.decode()
+    assert board.reply("prod", "saturation", "").status == 200

@@ -118,3 +118,13 @@ def test_h7_without_behavior_one_replica_becomes_4_then_8_then_10():
         ("True", "ScaleUpLimit"),
         ("False", "DesiredWithinRange"),
     ]
+
+
+def test_p3_a_gauge_below_its_target_for_ever_never_scales_and_the_queue_beside_it_does():
+    wanted = expected("P3")
+    spec = hpa_runs.the_manifest(CASES / "P3" / "hpa.yaml").spec()
+    for column, key in (("requests_processing", "processing"), ("requests_deferred", "deferred")):
+        loads = [(int(row["t_s"]), ((milli(row[column]),),)) for row in rows("P3", "trace.csv")]
+        flags = ControllerFlags(30 * NANOSECONDS_PER_SECOND)
+        decided = [decision.replicas for _, decision in hpa_runs.run(spec, loads, 1, flags)]
+        assert decided == wanted[key]
