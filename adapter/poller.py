@@ -19,7 +19,8 @@ from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.reasons import Missing, Reason
 from adapter.core.samples import Answer, Series
 from adapter.core.ticks import Tick, read_tick
-from adapter.prometheus import Deadline, PrometheusSource
+from adapter.deadlines import Deadline
+from adapter.prometheus import PrometheusSource
 from adapter.telemetry import Telemetry
 
 MAX_QUERY_SECONDS = 10.0

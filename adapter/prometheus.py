@@ -6,7 +6,6 @@ size, no redirects, and its warnings are seen. Nothing of these libraries, no ex
 """
 
 import json
-import socket
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -17,15 +16,12 @@ import requests
 import urllib3
 from prometheus_api_client import PrometheusConnect
 from prometheus_api_client.exceptions import PrometheusApiClientException
-from requests.adapters import HTTPAdapter
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential_jitter
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
-from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.retry import Retry
 
-from adapter.clock import monotonic
 from adapter.core.reasons import Missing, Reason
 from adapter.core.samples import Answer
+from adapter.deadlines import Deadline, DeadlineAdapter, current_deadline, under
 from adapter.prometheus_answers import MalformedAnswer, parse_result
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -44,100 +40,6 @@ class _Unavailable(QueryError):
     """A failure that another try may mend."""
 
 
-class Deadline:
-    """The end of one query's time, and the sockets to shut when it comes; safe between threads."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end = monotonic() + seconds
-        self._lock = threading.Lock()
-        self._sockets: list[socket.socket] = []
-        self.is_over = False
-
-    @property
-    def rest(self) -> float:
-        """Seconds left, never below 0."""
-        return 0.0 if self.is_over else max(0.0, self._end - monotonic())
-
-    def watch(self, sock: socket.socket) -> None:
-        """Have the socket shut at the end, which wakes a thread that waits on it."""
-        with self._lock:
-            self._sockets.append(sock)
-            if self.is_over:
-                _shut(sock)
-
-    def let_go(self) -> None:
-        """Forget the sockets: their connections are the pool's again, and may carry another query by now."""
-        with self._lock:
-            self._sockets.clear()
-
-    def end(self) -> None:
-        """Shut what is still open; called by whoever waits, when the time is over."""
-        with self._lock:
-            self.is_over = True
-            for sock in self._sockets:
-                _shut(sock)
-
-
-def _shut(sock: socket.socket) -> None:
-    try:
-        sock.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return
-
-
-_current = threading.local()
-
-
-def _deadline() -> Deadline | None:
-    found: Deadline | None = getattr(_current, "deadline", None)
-    return found
-
-
-class _Connection(HTTPConnection):
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        _watch_socket(self)
-        super().request(*args, **kwargs)
-
-    def connect(self) -> None:
-        super().connect()
-        _watch_socket(self)
-
-
-class _SecureConnection(HTTPSConnection):
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        _watch_socket(self)
-        super().request(*args, **kwargs)
-
-    def connect(self) -> None:
-        super().connect()
-        _watch_socket(self)
-
-
-def _watch_socket(connection: HTTPConnection) -> None:
-    deadline = _deadline()
-    sock = connection.sock
-    if deadline is not None and sock is not None:
-        deadline.watch(sock)
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _SecureConnection
-
-
-class _Adapter(HTTPAdapter):
-    """Connections whose sockets a deadline can shut."""
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        manager: PoolManager = self.poolmanager
-        manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
-
-
 class PrometheusSource:
     """Asks one Prometheus; its methods block and are meant to be called in threads."""
 
@@ -152,7 +54,7 @@ class PrometheusSource:
         session.headers["Accept"] = "application/json"
         self._client = PrometheusConnect(url=self.url, session=session, retry=Retry(total=0))
         # The client mounts an adapter of its own for the URL; ours goes there afterwards.
-        session.mount(self.url, _Adapter(pool_connections=4, pool_maxsize=pool_size, max_retries=Retry(total=0)))
+        session.mount(self.url, DeadlineAdapter(pool_connections=4, pool_maxsize=pool_size, max_retries=Retry(total=0)))
         self._session = session
 
     def instant(self, query: str, at: float, deadline: Deadline) -> Answer:
@@ -208,11 +110,11 @@ class PrometheusSource:
         return tries(self._once, ask, deadline)
 
     def _once(self, ask: Callable[[float], object], deadline: Deadline) -> Any:
-        _current.deadline = deadline
         try:
             if deadline.rest <= 0:
                 raise self._timed_out(deadline)
-            return parse_result(ask(deadline.rest))
+            with under(deadline):
+                return parse_result(ask(deadline.rest))
         except QueryError as error:
             if deadline.is_over:  # its socket was shut: what was read is a torso, whatever it looks like
                 raise self._timed_out(deadline) from error
@@ -229,9 +131,6 @@ class PrometheusSource:
         except (PrometheusApiClientException, MalformedAnswer, ValueError, KeyError, TypeError) as error:
             message = f"{self.host} answered with something that is no query result"
             raise QueryError(Reason.UPSTREAM_ERROR, message) from error
-        finally:
-            _current.deadline = None
-            deadline.let_go()
 
     def _timed_out(self, deadline: Deadline) -> QueryError:
         return QueryError(Reason.UPSTREAM_TIMEOUT, f"{self.host} did not answer within {deadline.seconds:g} s")
@@ -271,7 +170,7 @@ def _read_body(response: requests.Response, *_args: Any, **_kwargs: Any) -> requ
 
 
 def _bounded_body(response: requests.Response, host: str) -> bytes:
-    deadline = _deadline()
+    deadline = current_deadline()
     body = bytearray()
     while chunk := _next_chunk(response):
         body += chunk

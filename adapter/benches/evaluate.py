@@ -21,7 +21,8 @@ from adapter.bundled import load_presets, policies_folder
 from adapter.core.evaluation import evaluate
 from adapter.core.policy_reading import LoadedPolicy, read_policies
 from adapter.core.ticks import Tick, read_tick
-from adapter.prometheus import Deadline, PrometheusSource
+from adapter.deadlines import Deadline
+from adapter.prometheus import PrometheusSource
 from sim.measurements import Measurement, take
 
 SIGNALS = 10_000

@@ -12,7 +12,8 @@ import urllib.request
 import pytest
 from small_traces import small_trace
 
-from adapter.prometheus import Deadline, PrometheusSource
+from adapter.deadlines import Deadline
+from adapter.prometheus import PrometheusSource
 from sim.demo.player import TracePlayer
 from sim.demo.prometheus_endpoint import PrometheusEndpoint, QueryApi
 

@@ -23,7 +23,8 @@ from fake_prometheus import (
 
 from adapter import prometheus
 from adapter.core.samples import Answer, Sample, Series
-from adapter.prometheus import Deadline, PrometheusSource
+from adapter.deadlines import Deadline
+from adapter.prometheus import PrometheusSource
 
 AT = 1_800_000_000.5
 
