@@ -89,7 +89,8 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraped]:
         for index, at in enumerate((now - SPAN_SECONDS, now)):
             exporters.pages = {family: exposition(both[index], at) for family, both in samples.items()}
             for family, both in samples.items():
-                expression = f'count(timestamp({{job="{family}",__name__!~"up|scrape_.*"}}) == {at:.0f}) or vector(0)'
+                series = f'{{job="{family}",__name__!~"up|scrape_.*"}}'
+                expression = f"count(last_over_time({series}[1s])) or vector(0)"
                 wanted = len(both[index])
 
                 def are_there(expression: str = expression, at: float = at, wanted: int = wanted) -> bool:
