@@ -1,7 +1,8 @@
 // Parses PromQL with Prometheus's own parser and says what it is, so that tests need not trust any other.
 //
-// Reads one JSON string a line from standard input. Writes one JSON object a line: the error, or the kind of the root
-// node, its range in milliseconds, the metric's name and the matchers in the order in which they stand.
+// Reads one JSON object a line from standard input, a query and a text. Answers each at once with a JSON object a line: the
+// error, or the kind of the root node, its range in milliseconds, the metric's name and the matchers in the order in which
+// they stand, each with whether it accepts the text.
 package main
 
 import (
@@ -17,10 +18,16 @@ import (
 
 const maxLineBytes = 1 << 20
 
+type question struct {
+	Query string `json:"query"`
+	Text  string `json:"text"`
+}
+
 type matcher struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"`
-	Value string `json:"value"`
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Value   string `json:"value"`
+	Accepts bool   `json:"accepts"`
 }
 
 type tree struct {
@@ -42,24 +49,20 @@ func main() {
 func run(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLineBytes)
-	writer := bufio.NewWriter(out)
-	encoder := json.NewEncoder(writer)
+	encoder := json.NewEncoder(out)
 	for lines.Scan() {
-		var query string
-		if err := json.Unmarshal(lines.Bytes(), &query); err != nil {
-			return fmt.Errorf("a line is no JSON string: %w", err)
+		var asked question
+		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
+			return fmt.Errorf("a line is no question: %w", err)
 		}
-		if err := encoder.Encode(describe(query)); err != nil {
+		if err := encoder.Encode(describe(asked.Query, asked.Text)); err != nil {
 			return err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return err
-	}
-	return writer.Flush()
+	return lines.Err()
 }
 
-func describe(query string) tree {
+func describe(query, text string) tree {
 	expression, err := parser.ParseExpr(query)
 	if err != nil {
 		return tree{Error: err.Error()}
@@ -79,7 +82,7 @@ func describe(query string) tree {
 			found.Metric = one.Value
 			continue
 		}
-		found.Matchers = append(found.Matchers, matcher{one.Name, one.Type.String(), one.Value})
+		found.Matchers = append(found.Matchers, matcher{one.Name, one.Type.String(), one.Value, one.Matches(text)})
 	}
 	return found
 }
