@@ -16,11 +16,11 @@ family lies a sample of its exporters with the numbers that its presets make of 
 
 * *Unit* is what a policy gets: shares are 0 to 1 and memory is in bytes, whatever the exporter's unit is.
 * *Kind* says what a term may do with it. A `gauge` or `arrivals` divide when replicas are added. `completions` and
-  `bounded` saturate when the replicas are full, a `condition` is a state that more replicas do not divide, an `event` is
-  a time: terms refuse them, a `when`, a guard or an expression reads them. A `histogram` is for latency terms, or for any
-  with `share_above`.
+  `bounded` saturate when the replicas are full, a `condition` is a state that more replicas do not divide, an `event`
+  is a time: terms refuse them, a `when`, a guard or an expression reads them. A `histogram` is for latency terms, or
+  for any with `share_above`.
 * *Reads* names the metrics. Of those with `or` between them a pod's first counts: they are renames, never added. `Σ`
-  adds series, `÷` divides them, `Δ` is the change per second, `rate` the growth of a counter per second over the window.
+  adds series, `÷` divides them, `Δ` is the change per second, `rate` a counter's growth per second over the window.
 """
 
 
