@@ -21,8 +21,9 @@ from adapter.core.quantity import MAX_VALUE
 from adapter.core.reasons import Missing, Reason
 from adapter.core.signals import GroupSignal, NoSignal, Signal
 
-GRACE_TICKS = 2
 GRACE_SECONDS = 10.0
+MAX_LATE_SECONDS = 30.0
+"""An entry holds until its successor is due, then for one tick more, at most this, and for the time of a query."""
 
 STARTING = Missing(Reason.STARTING, "the policy has not been evaluated since the adapter started")
 
@@ -59,7 +60,7 @@ class Board:
         if _key(loaded) not in self._entries:
             return  # withdrawn while it was being evaluated
         metric = loaded.policy.spec.publish.metric
-        entry = Entry(loaded, t, tuple(groups), t + GRACE_TICKS * loaded.plan.every + GRACE_SECONDS)
+        entry = Entry(loaded, t, tuple(groups), t + _life_seconds(loaded.plan.every))
         reply = _render(entry, metric, entry.groups)
         self._entries[_key(loaded)] = Entry(loaded, t, entry.groups, entry.expires, reply)
 
@@ -103,6 +104,10 @@ class Board:
         if missing is not None:
             return [{**common, "labels": {}, **_outcome(NoSignal(missing))}]
         return [{**common, "labels": dict(group.labels), **_outcome(group.outcome)} for group in entry.groups]
+
+
+def _life_seconds(every: float) -> float:
+    return every + min(every, MAX_LATE_SECONDS) + GRACE_SECONDS
 
 
 def _outcome(outcome: Signal | NoSignal) -> dict[str, object]:

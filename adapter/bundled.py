@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from adapter.core.diagnosis import DiagnosisTable
 from adapter.core.documents import read_documents
 from adapter.core.presets import PresetFamily, PresetLibrary
 
@@ -18,12 +19,17 @@ def policies_folder() -> Path:
 
 
 def load_presets() -> PresetLibrary:
-    """The bundled presets; a broken file is a broken package and ends the process."""
+    """The bundled presets and diagnoses; a broken file is a broken package and ends the process."""
+    folder = policies_folder()
     families = {}
-    for path in sorted((policies_folder() / "presets").glob("*.yaml")):
-        documents, problems = read_documents(path.read_text(encoding="utf-8"), str(path))
-        if problems or len(documents) != 1:
-            raise yaml.YAMLError("\n".join(map(str, problems)) or f"{path}: one document expected")
-        family = PresetFamily.model_validate(documents[0].value)
+    for path in sorted((folder / "presets").glob("*.yaml")):
+        family = PresetFamily.model_validate(_read(path))
         families[family.family] = family
-    return PresetLibrary(families)
+    return PresetLibrary(families, DiagnosisTable.model_validate(_read(folder / "diagnoses.yaml")))
+
+
+def _read(path: Path) -> object:
+    documents, problems = read_documents(path.read_text(encoding="utf-8"), str(path))
+    if problems or len(documents) != 1:
+        raise yaml.YAMLError("\n".join(map(str, problems)) or f"{path}: one document expected")
+    return documents[0].value

@@ -109,8 +109,9 @@ class PolicyPoller:
             await self._refill(k - 1)
         answers = await self._ask_all(t - self._plan.offset)
         self._ticks[k] = read_tick(self._plan, t, answers)
-        for old in [one for one in self._ticks if one <= k - self._plan.memory_ticks]:
-            del self._ticks[old]
+        # Ticks after this one are there where the clock was set back; they are not yet.
+        for other in [one for one in self._ticks if not k - self._plan.memory_ticks < one <= k]:
+            del self._ticks[other]
         window = [self._ticks[one] for one in sorted(self._ticks)]
         groups = evaluate(self._plan, self._loaded.rules, window)
         self._board.publish(self._loaded, t, groups)

@@ -161,7 +161,7 @@ class PrometheusSource:
         def ask(timeout: float) -> object:
             return self._client.custom_query(query, params={"time": _seconds(at)}, timeout=timeout)
 
-        return self._answer(ask, deadline, at)
+        return self._answer(ask, deadline)
 
     def range(self, query: str, start: float, end: float, step: float, deadline: Deadline) -> Answer:
         """The answer to a range query on the grid start, start + step, …, end (epoch seconds)."""
@@ -179,21 +179,21 @@ class PrometheusSource:
                 timeout=timeout,
             )
 
-        return self._answer(ask, deadline, end)
+        return self._answer(ask, deadline)
 
     def close(self) -> None:
         """Close idle connections."""
         self._session.close()
 
-    def _answer(self, ask: Callable[[float], object], deadline: Deadline, at: float) -> Answer:
+    def _answer(self, ask: Callable[[float], object], deadline: Deadline) -> Answer:
         try:
-            answer = Answer(self._with_tries(ask, deadline, at))
+            answer = Answer(self._with_tries(ask, deadline))
         except QueryError as error:
             answer = Answer(failure=error.missing)
         self._on_query(answer.failure.reason if answer.failure else "success")
         return answer
 
-    def _with_tries(self, ask: Callable[[float], object], deadline: Deadline, at: float) -> Any:
+    def _with_tries(self, ask: Callable[[float], object], deadline: Deadline) -> Any:
         def no_time_left(state: RetryCallState) -> bool:
             # A try after the pause must still have time, or "no answer in time" would hide the real cause.
             return deadline.rest - state.upcoming_sleep < 0.2
@@ -205,14 +205,14 @@ class PrometheusSource:
             sleep=lambda seconds: _pause(min(seconds, deadline.rest)),
             reraise=True,
         )
-        return tries(self._once, ask, deadline, at)
+        return tries(self._once, ask, deadline)
 
-    def _once(self, ask: Callable[[float], object], deadline: Deadline, at: float) -> Any:
+    def _once(self, ask: Callable[[float], object], deadline: Deadline) -> Any:
         _current.deadline = deadline
         try:
             if deadline.rest <= 0:
                 raise self._timed_out(deadline)
-            return parse_result(ask(deadline.rest), at)
+            return parse_result(ask(deadline.rest))
         except QueryError as error:
             if deadline.is_over:  # its socket was shut: what was read is a torso, whatever it looks like
                 raise self._timed_out(deadline) from error

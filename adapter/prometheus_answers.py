@@ -5,6 +5,7 @@ Source: https://prometheus.io/docs/prometheus/latest/querying/api/#expression-qu
 """
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 
 from adapter.core.samples import Labels, Sample, Series, labels_of
 
@@ -13,7 +14,7 @@ class MalformedAnswer(ValueError):
     """A result that is not of the documented form."""
 
 
-def parse_result(result: object, _at: float) -> tuple[Series, ...]:
+def parse_result(result: object) -> tuple[Series, ...]:
     """The series of a result; samples keep the time they came with."""
     if not isinstance(result, list):
         raise MalformedAnswer("the result is no list")
@@ -48,4 +49,6 @@ def _sample(pair: object) -> Sample:
     time, value = pair
     if not isinstance(time, int | float) or not isinstance(value, str):
         raise MalformedAnswer("a sample is no pair of a number and a text")
+    if not isfinite(time):  # JSON's NaN, which Python reads, is never older than anything
+        raise MalformedAnswer("a sample has no time")
     return Sample(float(value), float(time))

@@ -58,7 +58,7 @@ class Adapter:
         for key in [one for one in self.pollers if one not in policies]:
             _, task = self.pollers.pop(key)
             task.cancel()
-            self.telemetry.forget_value(key)
+            self.telemetry.withdrawn(key)
             _log.info("policy-withdrawn", policy="/".join(key))
         for key, loaded in policies.items():
             running = self.pollers.get(key)
@@ -85,6 +85,10 @@ class Adapter:
                     self.telemetry.policy_file_broken()
                     _log.error("policy-folder-unreadable", reason=str(error))
                 fault = str(error)
+            except Exception:
+                # A fault of ours must not end the watch: no later change of any policy would be seen.
+                self.telemetry.policy_file_broken()
+                _log.exception("policy-folder-fault")
             await asyncio.sleep(LOOK_SECONDS)
 
     def not_ready(self) -> list[str]:

@@ -17,6 +17,7 @@ from prometheus_client import (
 
 from adapter import clock
 from adapter.core.policy_reading import LoadedPolicy
+from adapter.core.samples import Labels, labels_of
 from adapter.core.signals import GroupSignal, NoSignal, Signal
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -69,9 +70,16 @@ class Telemetry:
         self._tls_errors = Counter(
             "scaleproof_tls_reload_errors", "Serving pairs on disk that could not be used.", registry=self.registry
         )
+        self._diagnosis = Gauge(
+            "scaleproof_diagnosis",
+            "1 for what limits the workload now; the label replicas_help says whether more replicas would help.",
+            [*policy, "diagnosis", "replicas_help"],
+            registry=self.registry,
+        )
         self._policies = Gauge("scaleproof_policies", "Policies in force.", registry=self.registry)
+        self._diagnosed: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._as_of: dict[tuple[str, str], float] = {}
-        self._state: dict[tuple[str, str, tuple[tuple[str, str], ...]], str] = {}
+        self._states: dict[tuple[str, str], dict[Labels, str]] = {}
 
     def evaluated(self, loaded: LoadedPolicy, t: float, groups: Sequence[GroupSignal], seconds: float) -> None:
         """Count an evaluation; a group of several is shown by its largest value."""
@@ -83,6 +91,9 @@ class Telemetry:
             self._as_of[loaded.policy.key] = min(signal.as_of for signal in signals)
         else:
             self.forget_value(loaded.policy.key)
+        self._diagnose(loaded.policy.key, groups)
+        # The states are made anew, so that groups that are gone take no room.
+        before, states = self._states.get(loaded.policy.key, {}), {}
         for group in groups:
             outcome = group.outcome
             if isinstance(outcome, NoSignal):
@@ -90,7 +101,29 @@ class Telemetry:
             for one in outcome.why.inputs if outcome.why is not None else ():
                 if one.reason is not None:
                     self._bad_samples.labels(namespace, policy, one.name, one.reason).inc()
-            self._log_change(loaded, t, group)
+            labels = labels_of(group.labels)
+            states[labels] = outcome.missing.reason if isinstance(outcome, NoSignal) else "signal"
+            if before.get(labels) != states[labels]:
+                self._log_change(loaded, t, group)
+        self._states[loaded.policy.key] = states
+
+    def withdrawn(self, key: tuple[str, str]) -> None:
+        """Forget a policy that is no longer in force."""
+        self.forget_value(key)
+        self._states.pop(key, None)
+        for gone in self._diagnosed.pop(key, set()):
+            self._diagnosis.remove(*key, *gone)
+
+    def _diagnose(self, key: tuple[str, str], groups: Sequence[GroupSignal]) -> None:
+        """Show the diagnoses of a policy's groups, and no longer those of before."""
+        whys = [group.outcome.why for group in groups if group.outcome.why is not None]
+        found = [why.diagnosis for why in whys if why.diagnosis is not None]
+        now = {(diagnosis.name, str(diagnosis.replicas_help).lower()) for diagnosis in found}
+        for gone in self._diagnosed.get(key, set()) - now:
+            self._diagnosis.remove(*key, *gone)
+        for name, helps in now:
+            self._diagnosis.labels(*key, name, helps).set(1)
+        self._diagnosed[key] = now
 
     def forget_value(self, key: tuple[str, str]) -> None:
         """Show no value for a policy that has none, rather than its last."""
@@ -101,12 +134,7 @@ class Telemetry:
     def _log_change(self, loaded: LoadedPolicy, t: float, group: GroupSignal) -> None:
         """One line when a signal comes, goes or goes for another reason."""
         namespace, policy = loaded.policy.key
-        key = (namespace, policy, tuple(sorted(group.labels.items())))
         outcome = group.outcome
-        state = outcome.missing.reason if isinstance(outcome, NoSignal) else "signal"
-        if self._state.get(key) == state:
-            return
-        self._state[key] = state
         about = {
             "policy": f"{namespace}/{policy}",
             "t": t,

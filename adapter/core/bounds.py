@@ -34,7 +34,7 @@ class BoundsPlan:
 
     @property
     def memory(self) -> float:
-        """Seconds of N's past that the bounds look at."""
+        """Seconds of N's past that the bounds look at; 0 for the present alone."""
         times = (self.cooldown_up, self.cooldown_down, self.credit_deadline)
         return max((time for time in times if time is not None), default=0.0)
 

@@ -4,34 +4,32 @@ The pods expected are the ready ones, not those that reported: the busy pods are
 by those that answered would scale down under load. Source: the experiments behind the demand interval.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import inf
 
 from adapter.core.plans import InputPlan
 from adapter.core.reasons import Missing, Reason
-from adapter.core.series_readings import Entity, Measured, Reading
+from adapter.core.replica_states import ReplicaState
+from adapter.core.series_readings import Entity, Measured, Part, Reading
 
-
-@dataclass(frozen=True, slots=True)
-class ReplicaState:
-    """Replicas of a group as of the grid: N (largest spec.replicas of the last 60 s), ready pods, their names."""
-
-    is_configured: bool = False
-    n: float | None = None
-    ready: int | None = None
-    ready_pods: frozenset[str] | None = None
-    as_of: float | None = None
-    missing: Missing | None = None
+Seen = Mapping[Entity, frozenset[Part]]
+"""What an input gave within the memory: its pods, and of each the parts, such as its GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The values that count, and how many pods are missing: 0 when complete, infinite when nobody can tell."""
+    """The values that count, and how many pods are missing: 0 when complete, infinite when nobody can tell.
+
+    A pod of which `per` tells several apart, such as its GPUs, counts as so many. `doubtful_pods` count in the values
+    and may be others than those that are ready, which may hide more.
+    """
 
     values: tuple[Measured, ...]
     missing_pods: float
     missing: Missing | None
+    doubtful_pods: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -39,71 +37,104 @@ class Coverage:
         return self.missing_pods == 0
 
 
-def cover(plan: InputPlan, reading: Reading, replicas: ReplicaState, seen: Iterable[Entity]) -> Coverage:
+def cover(plan: InputPlan, reading: Reading, replicas: ReplicaState, seen: Seen) -> Coverage:
     """Hold the reading against what is expected: the ready pods, or where nobody knows them, `seen` in the memory."""
-    if not replicas.is_configured or not is_per_pod(plan, reading):
+    reading = _without_torsos(plan, reading, seen)
+    if not replicas.is_configured or not _is_per_pod(plan, reading, seen):
         return _against_memory(plan, reading, seen)
     if replicas.ready is None:
         unknown = replicas.missing or Missing(Reason.NO_REPLICAS, "the number of ready pods is unknown")
         return Coverage(tuple(reading.values.values()), inf, reading.failure or unknown)
-    return _against_ready(plan, reading, replicas, replicas.ready)
+    return _against_ready(plan, reading, replicas, replicas.ready, seen)
 
 
-def is_per_pod(plan: InputPlan, reading: Reading) -> bool:
-    """Whether the reading is of pods, which replicas tell the number of, rather than of gateways or a sum."""
+def _is_per_pod(plan: InputPlan, reading: Reading, seen: Seen) -> bool:
+    """Whether the input is of pods, which replicas tell the number of, rather than of gateways or a sum."""
     place = plan.pod_place
     if place is None:
         return False
-    entities = [*reading.values, *reading.bad]
+    entities = [*reading.values, *reading.bad, *seen]
     return not entities or any(entity[place] for entity in entities)
+
+
+def _without_torsos(plan: InputPlan, reading: Reading, seen: Seen) -> Reading:
+    """The reading without pods of which a part is gone, such as one of eight GPUs: the rest is not the pod's number."""
+    torsos: dict[Entity, Missing] = {}
+    for entity, measured in reading.values.items():
+        lost = len(seen.get(entity, measured.parts) - measured.parts)
+        if lost:
+            message = f"{plan.name}: {'/'.join(entity) or 'the series'}: {lost} of its series no longer report"
+            torsos[entity] = Missing(Reason.PARTIAL, message)
+    if not torsos:
+        return reading
+    values = {entity: measured for entity, measured in reading.values.items() if entity not in torsos}
+    failure = None if values else next(iter(torsos.values()))
+    return replace(reading, values=values, bad={**reading.bad, **torsos}, failure=failure)
 
 
 def _pod(plan: InputPlan, entity: Entity) -> str:
     return entity[plan.pod_place or 0]
 
 
-def _against_memory(plan: InputPlan, reading: Reading, seen: Iterable[Entity]) -> Coverage:
+def _against_memory(plan: InputPlan, reading: Reading, seen: Seen) -> Coverage:
     """Where nobody says who is expected, one that vanished may have failed: it is missing while remembered."""
     values = reading.values
     absent = sorted({entity for entity in (*seen, *reading.bad) if entity not in values and any(entity)})
     if not values:
-        return Coverage((), max(len(absent), 1) if is_per_pod(plan, reading) else inf, _speaking(plan, reading, absent))
+        missing_pods = max(len(absent), 1) if _is_per_pod(plan, reading, seen) else inf
+        return Coverage((), missing_pods, _speaking(plan, reading, absent))
     return Coverage(tuple(values.values()), len(absent), _speaking(plan, reading, absent) if absent else None)
 
 
-def _against_ready(plan: InputPlan, reading: Reading, replicas: ReplicaState, ready: int) -> Coverage:
-    values: Mapping[Entity, Measured] = reading.values
-    if ready == 0 and replicas.n != 0:
-        # Replicas are wanted and none is ready: what they would need is unknown, and it is not nothing.
+_QUERY_FAILURES = (Reason.UPSTREAM_ERROR, Reason.UPSTREAM_TIMEOUT, Reason.UPSTREAM_REJECTED)
+
+
+def _against_ready(plan: InputPlan, reading: Reading, replicas: ReplicaState, ready: int, seen: Seen) -> Coverage:
+    failure = reading.failure
+    if ready == 0 and (replicas.n != 0 or (failure is not None and failure.reason in _QUERY_FAILURES)):
+        # Replicas are wanted and none is ready, or nobody answered: what they would need is unknown, and not nothing.
         nobody = Missing(Reason.EMPTY, f"{plan.name}: no pod is ready to report")
-        return Coverage(tuple(values.values()), inf, reading.failure or nobody)
-    if replicas.ready_pods:
+        return Coverage(tuple(reading.values.values()), inf, failure or nobody)
+    values: Mapping[Entity, Measured] = reading.values
+    doubtful = 0
+    if replicas.ready_pods is not None:
         values = {entity: value for entity, value in values.items() if _pod(plan, entity) in replicas.ready_pods}
         expected = max(ready, len(replicas.ready_pods))
         reported = {_pod(plan, entity) for entity in values}
         absent: list[Entity] = [(name,) for name in sorted(replicas.ready_pods - reported)]
     else:
+        values, doubtful = _without_the_gone(plan, values, ready)
         expected, absent = ready, []
-        values = _without_the_gone(plan, values, ready)
-    reporting = len({_pod(plan, entity) for entity in values})
-    missing_pods = max(0, expected - reporting)
-    if missing_pods == 0:
-        return Coverage(tuple(values.values()), 0, None)
-    return Coverage(tuple(values.values()), missing_pods, _speaking(plan, reading, absent, missing_pods, expected))
+        reported = {_pod(plan, entity) for entity in values}
+    # Where `per` tells more than pods apart, one of a pod's may be gone while others report, and a pod hides several.
+    torn = sorted({one for one in (*seen, *reading.bad) if one not in values and _pod(plan, one) in reported})
+    each = max(Counter(_pod(plan, one) for one in {*seen, *reading.values, *reading.bad}).values(), default=1)
+    silent = max(0, expected - len(reported))
+    missing_pods = silent * each + len(torn)
+    missing = None
+    if missing_pods:
+        missing = _speaking(plan, reading, [*absent, *torn], silent or len(torn), expected)
+    elif doubtful:
+        missing = Missing(Reason.PARTIAL, f"{plan.name}: {doubtful} of {expected} ready pods missed a scrape")
+    return Coverage(tuple(values.values()), missing_pods, missing, doubtful)
 
 
-def _without_the_gone(plan: InputPlan, values: Mapping[Entity, Measured], ready: int) -> Mapping[Entity, Measured]:
+def _without_the_gone(
+    plan: InputPlan, values: Mapping[Entity, Measured], ready: int
+) -> tuple[Mapping[Entity, Measured], int]:
     """Pods that missed their last scrape count only as far as ready pods are missing, the most recent first.
 
-    A pod that was scaled down leaves samples behind for up to max_age; counting it would ask for it again.
+    A pod that was scaled down leaves samples behind for up to max_age; counting it would ask for it again. Those that
+    count are doubtful: an idle one that is gone must not stand in for a busy one that does not answer.
     """
     live = {entity: value for entity, value in values.items() if not value.is_late}
     room = ready - len({_pod(plan, entity) for entity in live})
     late = sorted(
         (entity for entity in values if entity not in live), key=lambda entity: (-values[entity].time, entity)
     )
-    live.update({entity: values[entity] for entity in late[: max(0, room)]})
-    return live
+    counted = late[: max(0, room)]
+    live.update({entity: values[entity] for entity in counted})
+    return live, len({_pod(plan, entity) for entity in counted})
 
 
 def _speaking(

@@ -30,8 +30,9 @@ class Component:
     bound: float | None = None
 
     def amount(self, value: float) -> float:
-        """What one pod's value adds."""
-        return max(0.0, value - self.base)
+        """What one pod's value adds, never more than it may hide: else a lost 1.04 would lower D by 0.04."""
+        known = value if self.bound is None else min(value, self.bound)
+        return max(0.0, known - self.base)
 
     @property
     def hidden(self) -> float:
@@ -92,7 +93,8 @@ def contribute(component: Component, covered: Coverage) -> Contribution:
     """The contribution of what was read, before any rule for missing data."""
     known = fsum(component.amount(measured.value) for measured in covered.values)
     has_values = bool(covered.values) or covered.is_complete
-    hidden = 0.0 if covered.is_complete else covered.missing_pods * component.hidden
+    unsure = covered.missing_pods + covered.doubtful_pods
+    hidden = unsure * component.hidden if unsure else 0.0
     return Contribution(
         component=component,
         low=known,

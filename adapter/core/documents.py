@@ -59,7 +59,10 @@ def read_documents(text: str, file: str, *, keep_broken: bool = False) -> tuple[
         return [], [Problem(file, Position(), "yaml-too-large", message, "split the file")]
     documents: list[Document] = []
     problems: list[Problem] = []
-    loader = yaml.CSafeLoader(text)
+    try:
+        loader = yaml.CSafeLoader(text)
+    except UnicodeEncodeError:
+        return [], [Problem(file, Position(), "yaml-syntax", "the text holds half of a surrogate pair", "write UTF-8")]
     try:
         while loader.check_node():
             node = loader.get_node()

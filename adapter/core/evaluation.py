@@ -7,6 +7,7 @@ account: inputs, missing rules, terms, combine, guards, N, floor and ceiling, ro
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from math import inf
 
 from adapter.core.bounds import bound
@@ -57,9 +58,8 @@ def _groups(plan: PolicyPlan, ticks: Sequence[Tick]) -> list[GroupKey]:
     if not by:
         return [()]
     seen = {group for tick in ticks for readings in tick.inputs.values() for group in readings.groups if all(group)}
-    if len(by) == 1:
-        seen |= {(name,) for names in by.values() for name in names}
-    return sorted(seen)
+    # Where one of several labels declares no values, there is no saying which groups must be.
+    return sorted(seen | set(product(*by.values())))
 
 
 def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
@@ -68,8 +68,11 @@ def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
     intervals = {term.name: interval(memory, term, ones) for term, ones in demands}
     up, down = combine(rules.combine, intervals)
     holds = held(memory, rules.terms, rules.guards)
-    if any(one.is_holding for one in holds):
-        down = inf if memory.replicas.n is None else max(down, memory.replicas.n)
+    n = memory.replicas.n
+    if any(one.is_holding and one.direction == "down" for one in holds):
+        down = inf if n is None else max(down, n)
+    if n is not None and any(one.is_holding and one.direction == "up" for one in holds):
+        up = min(up, n)
     up, down, limited = bound(rules.bounds, up, down, memory.past_replicas(rules.bounds.memory))
     is_plain = len(every) == 1 and every[0].up == up and every[0].down == down
     decision = Decision(
@@ -95,6 +98,7 @@ def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
         [term_why(term, ones, intervals[term.name]) for term, ones in demands],
         [f"combine {rules.combine.text}", *(one.text for one in holds), *limited, *scheduled],
     )
+    why = replace(why, diagnosis=memory.diagnosis())
     missing = _refusal(memory.plan, every) or _undecided(memory, every, decision) or published.missing
     if missing is not None:
         return NoSignal(missing, replace(why, decided_by=f"no signal: {missing.reason}"))
@@ -119,11 +123,15 @@ def _refusal(plan: PolicyPlan, every: Sequence[Contribution]) -> Missing | None:
 
 
 def _undecided(memory: GroupMemory, every: Sequence[Contribution], decision: Decision) -> Missing | None:
-    """Why an interval is no signal where N is unknown; the last complete demand stands in while it is held."""
+    """Why an interval is no signal where N is unknown.
+
+    The last complete demand stands in while it is held, but only in a policy without N: where N is declared and was
+    lost, what was published may have been N itself, above that demand.
+    """
     if decision.n is not None or decision.up == decision.down:
         return None
     open_ones = [one for one in every if not one.is_complete]
-    if open_ones and all(one.is_held for one in open_ones):
+    if not memory.replicas.is_configured and open_ones and all(one.is_held for one in open_ones):
         return None
     causes = (one.missing for one in open_ones if one.missing is not None and not one.is_held)
     unknown = memory.replicas.missing or Missing(Reason.NO_REPLICAS, "the demand is an interval and N is unknown")

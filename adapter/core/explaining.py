@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from math import fsum
 
-from adapter.core.coverage import ReplicaState
 from adapter.core.demand import Contribution, TermPlan
 from adapter.core.plans import InputPlan, PolicyPlan
 from adapter.core.publishing import Decision, Published, Side
+from adapter.core.replica_states import ReplicaState
 from adapter.core.series_readings import Reading
 from adapter.core.signals import InputWhy, TermWhy, Why, finite_or_none
 from adapter.core.units import show_duration
@@ -39,7 +39,7 @@ def term_why(term: TermPlan, contributions: Sequence[Contribution], interval: tu
         text = f"{one.component.text} = {one.low:.6g} ÷ {one.component.divisor_up:.6g} = {one.up:.6g}"
         if one.is_held:
             text += f" (held from {one.as_of:.0f})"
-        elif not one.is_complete and one.missing is not None:
+        elif one.missing is not None:
             text += f" ({one.missing.reason})"
         parts.append(text)
     up, down = interval

@@ -112,5 +112,5 @@ def _number(number: str, suffix: str | None) -> str:
     if suffix == "%":
         return repr(float(number) / 100)
     if suffix:
-        return repr(parse_duration(f"{float(number):.15g}{suffix}"))
+        return repr(float(number) * parse_duration(f"1{suffix}"))
     return repr(float(number))

@@ -1,6 +1,6 @@
 """Guard causes: whether each guard's cause was true at each tick of one group's memory, and so whether it holds now."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from adapter.core.demand import TermPlan
@@ -14,8 +14,10 @@ def held(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[GuardP
     """What each guard says, and the rule after a gap."""
     times = [tick.t for tick in memory.ticks]
     found = [judge(guard, times, partial(_cause_at, memory, guard)) for guard in guards]
-    since_gap = next((place for place, tick in enumerate(reversed(memory.ticks)) if is_gap(memory, terms, tick)), None)
-    if since_gap is not None and 0 < since_gap <= GOOD_TICKS_AFTER_A_GAP:
+    lately = reversed(memory.ticks[-1 - GOOD_TICKS_AFTER_A_GAP :])
+    names = {name for term in terms for name in term.inputs}
+    since_gap = next((place for place, tick in enumerate(lately) if names and is_gap(memory, names, tick)), None)
+    if since_gap and memory.replicas.n is not None:  # without N there is nothing to hold on to
         found.append(Held(since_gap < GOOD_TICKS_AFTER_A_GAP, f"after a gap: {since_gap} good ticks"))
     return found
 
@@ -24,10 +26,9 @@ def _cause_at(memory: GroupMemory, guard: GuardPlan, place: int) -> bool | None:
     return cause(memory, guard, memory.ticks[place])
 
 
-def is_gap(memory: GroupMemory, terms: Sequence[TermPlan], tick: Tick) -> bool:
-    """Whether no input of any term had a value at the tick."""
-    names = {name for term in terms for name in term.inputs}
-    return all(memory.reading(name, tick).failure is not None for name in names) if names else False
+def is_gap(memory: GroupMemory, names: Iterable[str], tick: Tick) -> bool:
+    """Whether none of the inputs had a value at the tick."""
+    return all(memory.reading(name, tick).failure is not None for name in names)
 
 
 def cause(memory: GroupMemory, guard: GuardPlan, tick: Tick) -> bool | None:

@@ -1,15 +1,16 @@
-"""Guards: what keeps replicas from going for a while, and why none of them latches.
+"""Guards: what keeps replicas from going, or from coming, for a while, and why none of them latches.
 
 A guard holds while its cause was true within the last `for`, judged anew from the ticks of the memory. A cause that
-cannot be judged holds too, since missing data permits nothing to go. What holds without a break for `max` is released
-and said so: a threshold that is always passed, or a code that sticks, must not pin a workload for ever.
+cannot be judged holds what goes, since missing data permits nothing to go, and never what comes. What holds without a
+break for `max` is released and said so: a threshold that is always passed, or a code that sticks, must not pin a
+workload for ever.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adapter.core.expressions import Expression
-from adapter.core.policy import HoldScaleDown
+from adapter.core.policy import Guard, Hold
 
 EVENT_PRESETS = {"oom-kill": "kube/oom-kills", "restart": "kube/container-restarts", "xid": "dcgm/xid-changes"}
 """The preset that tells when each event last happened."""
@@ -25,6 +26,7 @@ class GuardPlan:
     text: str
     hold: float
     longest: float
+    direction: str = "down"
     condition: Expression | None = None
     event_input: str | None = None
     alert_input: str | None = None
@@ -36,20 +38,24 @@ class Held:
 
     is_holding: bool
     text: str
+    direction: str = "down"
 
 
-def plan_guard(index: int, rule: HoldScaleDown, condition: Expression | None) -> GuardPlan:
+def plan_guard(index: int, guard: Guard, condition: Expression | None) -> GuardPlan:
     """The plan of one guard of a policy."""
+    rule, direction = guard.rule, guard.direction
     if rule.after is not None:
-        return GuardPlan(f"after {rule.after}", rule.for_, rule.max, event_input=guard_input(rule))
+        text, brought = f"after {rule.after}", guard_input(rule)
+        return GuardPlan(text, rule.for_, rule.max, direction, event_input=brought)
     if rule.alert is not None:
-        return GuardPlan(f"alert {rule.alert}", rule.for_, rule.max, alert_input=guard_input(rule))
+        text, brought = f"alert {rule.alert}", guard_input(rule)
+        return GuardPlan(text, rule.for_, rule.max, direction, alert_input=brought)
     if condition is None:
         raise ValueError(f"guard {index} has no cause")
-    return GuardPlan(f"when {rule.when}", rule.for_, rule.max, condition=condition)
+    return GuardPlan(f"when {rule.when}", rule.for_, rule.max, direction, condition)
 
 
-def guard_input(rule: HoldScaleDown) -> str | None:
+def guard_input(rule: Hold) -> str | None:
     """The name of the input that a guard brings along, which no policy can use for an own one."""
     if rule.after is not None:
         return f"guard: {rule.after}"
@@ -59,13 +65,15 @@ def guard_input(rule: HoldScaleDown) -> str | None:
 def judge(plan: GuardPlan, times: Sequence[float], causes: Callable[[int], bool | None]) -> Held:
     """Whether the guard holds at the last of the ticks; `causes` tells of a tick, by its place, if its cause was true.
 
-    `times` are the ticks' times, oldest first. A tick at which the cause is unknown counts as one at which it was true.
+    `times` are the ticks' times, oldest first. A tick at which the cause is unknown counts as one at which it was true,
+    where the guard holds what goes.
     """
     now = times[-1]
     holding_since: float | None = None
     last_true: float | None = None
     for place, time in enumerate(times):
-        if causes(place) is not False:
+        cause = causes(place)
+        if cause is True or (cause is None and plan.direction == "down"):
             last_true = time
         is_holding = last_true is not None and time - last_true <= plan.hold
         if not is_holding:
@@ -73,7 +81,8 @@ def judge(plan: GuardPlan, times: Sequence[float], causes: Callable[[int], bool 
         elif holding_since is None:
             holding_since = time
     if holding_since is None or last_true is None:
-        return Held(False, f"guard {plan.text}: free")
+        return Held(False, f"guard {plan.text}: free", plan.direction)
     if now - holding_since >= plan.longest:
-        return Held(False, f"guard {plan.text}: held for {plan.longest:g} s without a break, released")
-    return Held(True, f"guard {plan.text}: holds since {now - holding_since:.0f} s")
+        text = f"guard {plan.text}: held for {plan.longest:g} s without a break, released"
+        return Held(False, text, plan.direction)
+    return Held(True, f"guard {plan.text}: holds since {now - holding_since:.0f} s", plan.direction)

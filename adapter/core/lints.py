@@ -12,7 +12,7 @@ from adapter.core.documents import Document, Path
 from adapter.core.guards import GuardPlan
 from adapter.core.plans import PolicyPlan, default_offset
 from adapter.core.policy import Policy
-from adapter.core.policy_inputs import QueryInput
+from adapter.core.policy_inputs import QueryInput, ReplicasPreset
 from adapter.core.policy_terms import BacklogTerm, Drain, ThroughputTerm
 from adapter.core.problems import Problem, Severity
 from adapter.core.term_planning import MIN_DRAIN_SECONDS
@@ -85,6 +85,14 @@ def _input_lints(
     if policy.spec.publish.sum and not all(policy.spec.by.values()):
         message = "a sum over groups that are not declared shrinks when one vanishes"
         found.append((("spec", "publish", "sum"), "groups-undeclared", message, "declare them: by: {label: [a, b]}"))
+    if isinstance(policy.spec.replicas, ReplicasPreset):
+        foreign = sorted(set(policy.spec.by) - {"namespace", *policy.spec.replicas.match})
+        if foreign:
+            message = (
+                f"kube-state-metrics has no label {', '.join(foreign)}, so N stays unknown and no group has a signal"
+            )
+            fix = "write replicas: {query: …, ready: …} that give these labels, or a policy for each workload"
+            found.append((("spec", "replicas"), "groups-without-replicas", message, fix))
     return found
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from adapter.core import promql
+from adapter.core.diagnosis import DiagnosisTable
 from adapter.core.guards import EVENT_PRESETS, guard_input
 from adapter.core.input_kinds import Kind
 from adapter.core.policy import Policy, Spec
@@ -111,15 +112,12 @@ class PolicyPlan:
     inputs: Mapping[str, InputPlan]
     replicas: ReplicasPlan | None
     queries: tuple[tuple[str, bool], ...]
+    diagnoses: DiagnosisTable
+    roles: Mapping[str, str]
 
     def asked(self, query: str, is_raw: bool) -> str:
         """The text that goes to the source at a tick."""
         return promql.with_range(query, self.lookback) if is_raw else query
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Namespace and name of the policy."""
-        return self.policy.key
 
 
 def default_offset(scrape_interval: float) -> float:
@@ -137,7 +135,7 @@ def plan_policy(policy: Policy, library: PresetLibrary) -> PolicyPlan:
     replicas = _plan_replicas(policy, library, by)
     offset = default_offset(spec.scrape_interval) if spec.offset is None else spec.offset
     every_plan = [*inputs.values(), *_replica_inputs(replicas)]
-    lookback = max(max(2 * plan.max_age, plan.window) for plan in every_plan)
+    lookback = max(max(2 * plan.max_age, plan.window + plan.max_age) for plan in every_plan)
     return PolicyPlan(
         policy=policy,
         every=spec.every,
@@ -147,12 +145,26 @@ def plan_policy(policy: Policy, library: PresetLibrary) -> PolicyPlan:
         inputs=inputs,
         replicas=replicas,
         queries=_queries(every_plan),
+        diagnoses=library.diagnoses,
+        roles=_roles(policy, library),
     )
+
+
+def _roles(policy: Policy, library: PresetLibrary) -> dict[str, str]:
+    """The input of each role that the diagnoses know; of several the first."""
+    found: dict[str, str] = {}
+    for name, declared in policy.spec.inputs.items():
+        role = declared.role
+        if role is None and isinstance(declared, PresetInput):
+            role = library.diagnoses.role_of(declared.preset)
+        if role is not None:
+            found.setdefault(role, name)
+    return found
 
 
 def _remembered(spec: Spec) -> float:
     """Seconds of ticks that are kept: the memory, or as long as the longest guard needs to see that it has latched."""
-    guards = [guard.hold_scale_down for guard in spec.guards]
+    guards = [guard.rule for guard in spec.guards]
     return max([spec.memory, *(rule.max + rule.for_ + spec.every for rule in guards)])
 
 
@@ -161,7 +173,7 @@ def _guard_inputs(policy: Policy, library: PresetLibrary) -> dict[str, InputPlan
     found: dict[str, InputPlan] = {}
     pods = workload_pods(policy, library)
     for guard in policy.spec.guards:
-        rule = guard.hold_scale_down
+        rule = guard.rule
         name = guard_input(rule)
         if rule.after is not None and name is not None and pods is not None:
             declared = PresetInput(preset=EVENT_PRESETS[rule.after], match={"pod": pods})

@@ -4,6 +4,7 @@ Every default has its one home in these models. They are frozen and strict: a ke
 ignored. Positions in the file, lints and presets are the business of other modules.
 """
 
+from math import prod
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -33,6 +34,8 @@ KIND = "ScalingPolicy"
 MAX_TICKS = 20_000
 MAX_INPUTS = 64
 MAX_TERMS = 32
+MAX_GROUPS = 10_000
+"""Groups that a policy may declare: every combination of the values of its labels."""
 
 
 class Metadata(Model):
@@ -51,7 +54,7 @@ class Capacity(Model):
     cold_start: Span | None = None
 
 
-class HoldScaleDown(Model):
+class Hold(Model):
     """What a guard waits for, for how long after it was last so, and for how long at most without a break."""
 
     after: Literal["oom-kill", "restart", "xid"] | None = None
@@ -61,7 +64,7 @@ class HoldScaleDown(Model):
     max: Span = 1800.0
 
     @model_validator(mode="after")
-    def _one_cause(self) -> "HoldScaleDown":
+    def _one_cause(self) -> "Hold":
         if sum(cause is not None for cause in (self.after, self.when, self.alert)) != 1:
             raise refuse("guard-cause", "a guard names after, when or alert, one of them", "e.g. {when: 'vram > 95%'}")
         if self.max < self.for_:
@@ -71,9 +74,32 @@ class HoldScaleDown(Model):
 
 
 class Guard(Model):
-    """A rule that keeps replicas from going."""
+    """A rule that keeps replicas from going, or from coming."""
 
-    hold_scale_down: HoldScaleDown
+    hold_scale_down: Hold | None = None
+    hold_scale_up: Hold | None = None
+
+    @model_validator(mode="after")
+    def _one_direction(self) -> "Guard":
+        if (self.hold_scale_down is None) == (self.hold_scale_up is None):
+            raise refuse("guard-cause", "a guard is hold_scale_down or hold_scale_up, one of them", GUARD_FORMS)
+        return self
+
+    @property
+    def direction(self) -> Literal["down", "up"]:
+        """What the guard holds."""
+        return "down" if self.hold_scale_down is not None else "up"
+
+    @property
+    def rule(self) -> Hold:
+        """The rule, whatever its direction."""
+        rule = self.hold_scale_down or self.hold_scale_up
+        if rule is None:
+            raise TypeError("a guard without a rule")
+        return rule
+
+
+GUARD_FORMS = "e.g. {hold_scale_down: {when: 'vram > 95%', for: 5m}}"
 
 
 class Publish(Model):
@@ -126,8 +152,18 @@ class Spec(Model):
     @classmethod
     def _by_list(cls, value: object) -> object:
         if isinstance(value, list):
+            if not all(isinstance(label, str) for label in value):
+                raise refuse("name-invalid", "by is a list of label names", "write e.g. by: [model_name]")
             return dict.fromkeys(value, ())
         return {key: names or () for key, names in value.items()} if isinstance(value, dict) else value
+
+    @field_validator("by")
+    @classmethod
+    def _by_bounded(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        if (count := prod(len(names) for names in value.values())) > MAX_GROUPS:
+            fix = "declare fewer, or leave the values of a label out"
+            raise refuse("value-range", f"{count} groups are declared, at most {MAX_GROUPS} are allowed", fix)
+        return value
 
     @model_validator(mode="after")
     def _memory_holds_ticks(self) -> "Spec":

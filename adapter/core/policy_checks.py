@@ -59,9 +59,9 @@ def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> No
             message = f"hold {hold:g}s must be shorter than memory {policy.spec.memory:g}s, which it is looked up in"
             report((*path, "missing"), "hold-beyond-memory", message, "shorten hold or lengthen memory")
     for index, guard in enumerate(policy.spec.guards):
-        after = guard.hold_scale_down.after
+        after = guard.rule.after
         if after is not None and workload_pods(policy, library) is None:
-            path = ("spec", "guards", index, "hold_scale_down", "after")
+            path = ("spec", "guards", index, f"hold_scale_{guard.direction}", "after")
             message = f"the pods whose {after} is meant are unknown"
             report(path, "replicas-required", message, "write replicas with a deployment, or a guard with when")
     replicas = policy.spec.replicas

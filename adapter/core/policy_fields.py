@@ -22,11 +22,11 @@ Rate = Annotated[float, positive(parse_rate, "a rate above 0, e.g. 4.4/s")]
 Number = Annotated[float, positive(parse_number, "a number above 0")]
 NotNegative = Annotated[float, between(parse_number, 0, 1e15, "a number from 0")]
 
-_NAME = re.compile(r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")
-_NAMESPACE = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
-_METRIC = re.compile(r"^[A-Za-z0-9_.:|-]{1,253}$")
-_LABEL = re.compile(r"^[a-zA-Z_][a-zA-Z0-9_]{0,127}$")
-_IDENTIFIER = re.compile(r"^[a-zA-Z_][a-zA-Z0-9_-]{0,62}$")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_METRIC = re.compile(r"[A-Za-z0-9_.:|-]{1,253}")
+_LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,127}")
+_IDENTIFIER = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")
 
 
 class Model(BaseModel):
@@ -37,7 +37,7 @@ class Model(BaseModel):
 
 def _matching(pattern: re.Pattern[str], what: str) -> Any:
     def check(value: object) -> str:
-        if not isinstance(value, str) or not pattern.match(value):
+        if not isinstance(value, str) or not pattern.fullmatch(value):
             raise refuse("name-invalid", f'"{value}" is not {what}')
         return value
 

@@ -27,9 +27,9 @@ class MissingRule(Model):
             if value not in ("rise_only", "error"):
                 raise refuse("missing-rule", f'"{value}" is no rule for missing data', MISSING_FORMS)
             return {"action": value}
-        if isinstance(value, dict) and value and "action" not in value:
-            named = [key for key in ("hold", "assume") if key in value]
-            if len(named) != 1:
+        if isinstance(value, dict) and value:
+            named = [key for key in ("hold", "assume") if value.get(key) is not None]
+            if len(named) != 1 or "action" in value:
                 raise refuse("missing-rule", "a rule for missing data names hold or assume, one of them", MISSING_FORMS)
             return {**value, "action": named[0]}
         return value
@@ -42,6 +42,7 @@ class InputBase(Model):
     """What every input may say."""
 
     missing: MissingRule = MissingRule()
+    role: str | None = None
     max_age: Span = 60.0
     window: Span | None = None
     quantile: Annotated[float, between(parse_number, 0, 1, "a number from 0 to 1")] | None = None

@@ -4,6 +4,7 @@ Strict: an unknown or doubled key, a value out of range or a name that nothing d
 problems of a file come in one go. Pure: it gets text and the preset library, never a path to open.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from adapter.core.documents import Document, Path, read_documents
 from adapter.core.plans import PolicyPlan
-from adapter.core.policy import API_VERSION, KIND, Capacity, Guard, HoldScaleDown, Metadata, Policy, Publish, Spec
+from adapter.core.policy import API_VERSION, KIND, Capacity, Guard, Hold, Metadata, Policy, Publish, Spec
 from adapter.core.policy_checks import check_policy
 from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, ReplicasPreset, ReplicasQuery
 from adapter.core.policy_terms import TERM_KINDS, Drain, UpDown
@@ -56,16 +57,20 @@ def _is_foreign(value: object) -> bool:
     version, kind = value.get("apiVersion"), value.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False
-    return kind in ("PresetFamily", "PresetSamples") or (kind != KIND and not version.startswith("scaleproof.dev/"))
+    own = ("PresetFamily", "PresetSamples", "DiagnosisTable")
+    return kind in own or (kind != KIND and not version.startswith("scaleproof.dev/"))
 
 
 def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPolicy | None, list[Problem]]:
     try:
         policy = Policy.model_validate(document.value)
     except ValidationError as error:
-        found = [_problem(document, one) for one in error.errors(include_url=False)]
-        # A union that fits nothing is reported once a member; the first says enough.
-        return None, list({(one.position, one.code): one for one in reversed(found)}.values())[::-1]
+        found: dict[tuple[Path, str], Problem] = {}
+        for one in error.errors(include_url=False):
+            problem = _problem(document, one)
+            # A union that fits nothing is reported once a member; the first says enough.
+            found.setdefault((_yaml_path(document.value, one["loc"]), problem.code), problem)
+        return None, list(found.values())
     plan, rules, problems = check_policy(policy, document, library)
     if plan is None or rules is None or has_errors(problems):
         return None, problems
@@ -88,10 +93,14 @@ def _problem(document: Document, error: Mapping[str, Any]) -> Problem:
     is_own = "fix" in context or kind in FORMS
     code = kind if is_own else "value-invalid"
     message = str(error["msg"]).replace("valid tuple", "list").replace("valid dictionary", "mapping")
+    message = _MODEL_NAME.sub("", message)
     if not is_own:
         message = f"{_shown(error.get('input'))}: {message[0].lower()}{message[1:]}"
     return Problem(document.file, document.value_at(path), code, f"{where}: {message}", fix)
 
+
+_MODEL_NAME = re.compile(r"(?<=a mapping) or instance of \w+")
+"""What pydantic says of its models is nothing that a policy knows."""
 
 FORMS = {
     "input-source": "write preset: FAMILY/NAME with match, or query: with unit",
@@ -179,7 +188,8 @@ _BY_KEY: dict[str, type[BaseModel]] = {
     "publish": Publish,
     "missing": MissingRule,
     "plus": Drain,
-    "hold_scale_down": HoldScaleDown,
+    "hold_scale_down": Hold,
+    "hold_scale_up": Hold,
     "guards": Guard,
     "keep_free": UpDown,
 }

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from adapter.core.diagnosis import DiagnosisTable
 from adapter.core.input_kinds import Kind
 from adapter.core.policy_fields import Label, Model, Number, Span
 from adapter.core.units import Unit
@@ -103,7 +104,8 @@ class PresetFamily(Model):
 class PresetLibrary:
     """All presets by `family/name`; immutable once made."""
 
-    def __init__(self, families: Mapping[str, PresetFamily]) -> None:
+    def __init__(self, families: Mapping[str, PresetFamily], diagnoses: DiagnosisTable) -> None:
+        self.diagnoses = diagnoses
         self._inputs = {
             f"{name}/{preset}": (family, family.presets[preset])
             for name, family in families.items()

@@ -65,4 +65,5 @@ def with_range(query: str, seconds: float) -> str:
     """The selector over the last seconds, in whole milliseconds."""
     milliseconds = round(seconds * 1000)
     span = f"{milliseconds // 1000}s" if milliseconds % 1000 == 0 else f"{milliseconds}ms"
-    return f"{query}[{span}]"
+    # A comment would swallow what stands behind it on its line.
+    return f"{query}\n[{span}]" if "#" in query else f"{query}[{span}]"

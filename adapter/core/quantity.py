@@ -17,7 +17,7 @@ MAX_VALUE = 9_223_372_036_854_775
 SMALLEST_REPLICAS = 0.01
 """Demand below this is published as 0, else a smoothed tail would keep one replica for ever."""
 
-_QUANTITY = re.compile(r"^([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]+)?$")
+_QUANTITY = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]+)?")
 _SUFFIXES = {
     "": Fraction(1),
     **{suffix: Fraction(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
@@ -29,7 +29,7 @@ _MAX_EXPONENT = 100
 
 def parse_quantity(text: str) -> Fraction:
     """The exact number that a quantity's text stands for; ValueError names what is wrong with the text."""
-    match = _QUANTITY.match(text)
+    match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(
             f'"{text}" is not a quantity; write a number with an optional suffix, e.g. 2, 500m, 1.5k, 80Gi'
@@ -66,9 +66,9 @@ def milli_of_replicas(demand: float) -> int:
 def milli_of_value(value: float) -> int:
     """Any other value as milli-units, away from zero as `MilliValue` does, so that what is not 0 never becomes 0.
 
-    The shortest decimal text of the double is what is rounded, so 0.4 is 400 and not 401.
+    What is rounded are the 15 digits that a double holds for sure: 0.1 + 0.2 is 300 and not 301, and so is 0.3.
     """
-    return _away_from_zero(Fraction(repr(value)) * 1000)
+    return _away_from_zero(Fraction(f"{value:.15g}") * 1000)
 
 
 def write_milli(milli: int) -> str:

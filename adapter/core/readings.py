@@ -5,8 +5,8 @@ what is no number are found; nothing is ever filled in, and nothing is added tha
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import fsum
 
 from adapter.core.histogram_readings import read_histogram
@@ -124,7 +124,7 @@ def _read_series(
     place = plan.pod_place
     if len(entities) > 1 and place is not None:
         unlabelled = [entity for entity in entities if not entity[place]]
-        if unlabelled:
+        if unlabelled and len(unlabelled) < len(entities):
             notes = (f"{plan.name}: {len(unlabelled)} series without a pod belong to nobody and are left out",)
             entities = {entity: members for entity, members in entities.items() if entity[place]}
     for entity, members in entities.items():
@@ -153,13 +153,14 @@ def _combine(plan: InputPlan, read: list[_SeriesReading], fresh_time: float | No
         if isinstance(outcome, Missing):
             bad[entity] = outcome
         elif fresh_time is not None:
-            values[entity] = Measured(outcome.value, fresh_time, outcome.is_late)
+            values[entity] = replace(outcome, time=fresh_time)
         else:
             values[entity] = outcome
     absent = [one.plan.name for one in read if one.plan.is_optional and not one.values and not one.bad]
     if absent and values and (plan.share is None or plan.share.instead is None):
         notes = (*notes, f"{plan.name}: {', '.join(absent)} unknown, counted as 0")
-    failure = None if values else _whole_failure(plan, bad.values())
+    # The first bad pod speaks for the input; the order is that of the pods' names.
+    failure = None if values else next(iter(bad.values()), Missing(Reason.EMPTY, f"{plan.name}: no series matches"))
     return Reading(values, bad, failure, notes)
 
 
@@ -174,26 +175,20 @@ def _combine_entity(plan: InputPlan, read: list[_SeriesReading], entity: Entity)
             return Missing(Reason.EMPTY, f"{plan.name}: {'/'.join(entity)}: no series for {one.plan.name}")
     time = min(measured.time for measured in members.values())
     is_late = any(measured.is_late for measured in members.values())
+    parts = frozenset(part for measured in members.values() for part in measured.parts)
     if plan.gate is not None:
         gate = members.get(plan.gate.where)
         is_open = gate is not None and gate.value > 0
-        return Measured(members[plan.gate.value].value if is_open else 0.0, time, is_late)
+        return Measured(members[plan.gate.value].value if is_open else 0.0, time, is_late, parts)
     if plan.share is None:
         value = fsum(measured.value for measured in members.values())
         # Completions less what left the queue can come out a little below 0; fewer arrivals than none there are not.
-        return Measured(max(0.0, value), time, is_late)
+        return Measured(max(0.0, value), time, is_late, parts)
     instead = members.get(plan.share.instead or "")
     if instead is not None and not any(name in members for name in plan.share.of):
-        return Measured(instead.value, time, is_late)
+        return Measured(instead.value, time, is_late, parts)
     whole = fsum(members[name].value for name in plan.share.of if name in members)
     if whole <= 0:
         return Missing(Reason.NOT_A_NUMBER, f"{plan.name}: {'/'.join(entity)}: a share of 0 is no number")
     used = members.get(plan.share.used)  # absent only if optional: a share of errors where none was counted yet
-    return Measured((used.value if used is not None else 0.0) / whole, time, is_late)
-
-
-def _whole_failure(plan: InputPlan, bad: Iterable[Missing]) -> Missing:
-    """The first bad pod speaks for the input; the order is that of the pods' names."""
-    for missing in bad:
-        return missing
-    return Missing(Reason.EMPTY, f"{plan.name}: no series matches")
+    return Measured((used.value if used is not None else 0.0) / whole, time, is_late, parts)

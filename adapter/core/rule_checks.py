@@ -15,7 +15,6 @@ from adapter.core.guards import GuardPlan, plan_guard
 from adapter.core.input_kinds import UNFIT
 from adapter.core.plans import InputPlan, PolicyPlan
 from adapter.core.policy import Capacity, Policy
-from adapter.core.policy_inputs import QueryInput
 from adapter.core.policy_references import references
 from adapter.core.policy_terms import HeadroomTerm, TermBase, UpDown, UtilizationTerm
 from adapter.core.rules import Rules, plan_bounds, plan_ceiling, plan_schedules
@@ -23,6 +22,8 @@ from adapter.core.term_planning import TermError, plan_combination, plan_conditi
 from adapter.core.units import Unit
 
 MAX_UTILIZATION_TARGET = 0.9
+MIN_DIVISOR, MAX_DIVISOR = 1e-12, 1e18
+"""What one replica may be said to take, in any unit; beyond it sums overflow, or every demand rounds to 0."""
 
 Report = Callable[[Path, str, str, str], None]
 """Takes the path in the document, a code, a message and a fix."""
@@ -115,28 +116,40 @@ def _check_terms(policy: Policy, capacity: Capacity, plan: PolicyPlan, report: R
         if not _check_inputs_of(term, plan, path, report):
             continue
         try:
-            planned.append(plan_term(name, term, dict(plan.inputs), capacity))
+            planned.append(plan_term(name, term, plan, capacity))
         except TermError as error:
             report((*path, *error.path), error.code, error.message, error.fix)
             continue
         _check_targets(policy, term, plan, path, report)
+        _check_divisors(planned[-1], path, report)
         _check_latency(policy, planned[-1], plan, path, report)
     return tuple(planned)
+
+
+def _check_divisors(term: TermPlan, path: Path, report: Report) -> None:
+    for component in term.components:
+        for divisor in {component.divisor_up, component.divisor_down}:
+            if not MIN_DIVISOR <= divisor <= MAX_DIVISOR:
+                message = (
+                    f"one replica would take {divisor:g} of {component.input},"
+                    f" which must be from {MIN_DIVISOR:g} to {MAX_DIVISOR:g}"
+                )
+                report(path, "value-range", message, "write what one replica was measured to take")
 
 
 def _check_guards(policy: Policy, plan: PolicyPlan, report: Report) -> tuple[GuardPlan, ...]:
     planned = []
     for index, guard in enumerate(policy.spec.guards):
-        rule = guard.hold_scale_down
+        rule = guard.rule
         condition = None
         if rule.when is not None:
             try:
-                condition = plan_condition(rule.when, dict(plan.inputs))
+                condition = plan_condition(rule.when, plan)
             except TermError as error:
-                path: Path = ("spec", "guards", index, "hold_scale_down", "when")
+                path: Path = ("spec", "guards", index, f"hold_scale_{guard.direction}", "when")
                 report(path, error.code, error.message, error.fix)
                 continue
-        planned.append(plan_guard(index, rule, condition))
+        planned.append(plan_guard(index, guard, condition))
     return tuple(planned)
 
 
@@ -192,7 +205,6 @@ def _check_targets(policy: Policy, term: TermBase, plan: PolicyPlan, path: Path,
         report((*path, "target"), "target-too-high", message, "use a target from 50% to 80%")
     if not isinstance(term, HeadroomTerm):
         return
-    declared = policy.spec.inputs[term.headroom]
     if plan.inputs[term.headroom].needs_base and "base" not in term.model_fields_set:
         message = "base is required: weights and a preallocated pool sit on every replica and never divide"
         report((*path, "headroom"), "base-missing", message, "write base: the memory that an idle replica uses")
@@ -200,5 +212,3 @@ def _check_targets(policy: Policy, term: TermBase, plan: PolicyPlan, path: Path,
         message = "two targets give an interval, which needs N to choose in"
         fix = "write replicas: {preset: kube/deployment-replicas, match: {deployment: NAME}}"
         report((*path, "keep_free"), "replicas-required", message, fix)
-    if isinstance(declared, QueryInput) and declared.unit is Unit.COUNT and term.capacity is None:
-        report((*path, "headroom"), "target-missing", "capacity is required for an input in count", "write capacity: N")

@@ -19,6 +19,9 @@ from adapter.core.samples import Sample, Series
 Entity = tuple[str, ...]
 """The values of the labels in `per`: most often one pod's name."""
 
+Part = tuple[object, ...]
+"""What tells the series of one pod apart: the name of the series and the labels of the part, such as a GPU's UUID."""
+
 LATE_INTERVALS = 1.5
 """A series whose newest sample is older than this many of its own intervals (and a second) has missed a scrape."""
 
@@ -35,11 +38,12 @@ def is_sentinel(value: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A pod's number in the base unit, the time of its oldest sample, and whether it missed a scrape since."""
+    """A pod's number in the base unit, the time of its oldest sample, whether it missed a scrape since, its parts."""
 
     value: float
     time: float
     is_late: bool = False
+    parts: frozenset[Part] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +60,9 @@ def parts_of(plan: InputPlan, members: list[Series], instant: float) -> list[Ser
     """One series per part of a pod; series that only differ in other labels are one, or a duplicate."""
     if len(members) == 1:
         return members
-    by_part: dict[tuple[object, ...], list[Series]] = defaultdict(list)
-    ignored = {*plan.per, *plan.by}
+    by_part: dict[Part, list[Series]] = defaultdict(list)
     for series in members:
-        if plan.parts is None:
-            part: tuple[object, ...] = tuple(label for label in series.labels if label[0] not in ignored)
-        else:
-            part = tuple(series.label(label) for label in plan.parts)
-        by_part[part].append(series)
+        by_part[_part(plan, series)].append(series)
     chosen = []
     for same in by_part.values():
         one = same[0] if len(same) == 1 else _one_of(plan, same, instant)
@@ -71,6 +70,13 @@ def parts_of(plan: InputPlan, members: list[Series], instant: float) -> list[Ser
             return one
         chosen.append(one)
     return chosen
+
+
+def _part(plan: InputPlan, series: Series) -> Part:
+    if plan.parts is not None:
+        return tuple(series.label(label) for label in plan.parts)
+    ignored = {*plan.per, *plan.by}
+    return tuple(label for label in series.labels if label[0] not in ignored)
 
 
 def _one_of(plan: InputPlan, same: list[Series], instant: float) -> Series | Missing:
@@ -117,7 +123,9 @@ def read_entity(
         times.append(newest.time)
         is_late = is_late or _is_late(series, instant)
     value = plan.unit.to_base(_reduce(plan.reduce, values) * series_plan.scale)
-    return Measured(value, min(times), is_late)
+    # Where any series of a pod will do, which one it is says nothing.
+    named = () if plan.reduce == "any" else ((series_plan.name, *_part(plan, series)) for series in parts)
+    return Measured(value, min(times), is_late, frozenset(named))
 
 
 def _take(take: Take, samples: tuple[Sample, ...], since: float) -> float | Missing:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import isinf
 
+from adapter.core.diagnosis import Diagnosis
 from adapter.core.quantity import write_milli
 from adapter.core.reasons import Missing
 
@@ -52,6 +53,7 @@ class Why:
     decided_by: str
     steps: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    diagnosis: Diagnosis | None = None
 
     def as_data(self) -> dict[str, object]:
         """Plain data for JSON; an unbounded number is null."""

@@ -9,14 +9,14 @@ from dataclasses import replace
 from math import inf
 
 from adapter.core.conditions import inputs_in
-from adapter.core.coverage import Coverage, cover, is_per_pod
+from adapter.core.coverage import Coverage, cover
 from adapter.core.demand import BOUND_SLACK, Component, Contribution, LatencyRule, TermPlan, add_up, contribute
 from adapter.core.expressions import Expression
 from adapter.core.group_memory import GroupMemory
 from adapter.core.plans import InputPlan
 from adapter.core.policy_inputs import MissingRule
 from adapter.core.reasons import Missing, Reason
-from adapter.core.series_readings import Measured, Reading
+from adapter.core.series_readings import Reading
 from adapter.core.shaping import Point, shape
 from adapter.core.ticks import Tick
 
@@ -58,10 +58,9 @@ def contributions(memory: GroupMemory, term: TermPlan) -> list[Contribution]:
 
 def coverage(memory: GroupMemory, component: Component, tick: Tick) -> Coverage:
     """What of a component's input counts at a tick, and how many pods are missing."""
-    plan, replicas = memory.plan.inputs[component.input], memory.replicas_at(tick)
+    plan = memory.plan.inputs[component.input]
     reading = within_bound(plan, component, memory.reading(component.input, tick))
-    is_told = replicas.is_configured and is_per_pod(plan, reading)
-    return cover(plan, reading, replicas, () if is_told else memory.seen(component.input))
+    return cover(plan, reading, memory.replicas_at(tick), memory.seen(component.input))
 
 
 def linear(memory: GroupMemory, component: Component) -> Contribution:
@@ -75,8 +74,6 @@ def linear(memory: GroupMemory, component: Component) -> Contribution:
         current = _assumed(memory, component, covered, rule, rule.assume)
     elif rule.action == "hold" and rule.hold is not None:
         current = _held(memory, component, current, rule, rule.hold)
-    elif rule.scale_down == "allowed" and current.has_data:
-        current = replace(current, high=current.low)
     return current
 
 
@@ -84,11 +81,19 @@ def _assumed(
     memory: GroupMemory, component: Component, covered: Coverage, rule: MissingRule, value: float
 ) -> Contribution:
     """Every pod that is missing counts as the value assumed; one, where nobody knows how many there are."""
-    count = 1 if covered.missing_pods == inf else int(covered.missing_pods)
-    filled = Coverage((*covered.values, *[Measured(value, memory.now.instant)] * count), 0, covered.missing)
-    current = contribute(component, filled)
-    high = current.low if rule.scale_down == "allowed" else inf
-    return replace(current, high=high, is_complete=rule.scale_down == "allowed", missing=covered.missing)
+    count = 1 if covered.missing_pods == inf else covered.missing_pods
+    current = contribute(component, covered)
+    unit = memory.plan.inputs[component.input].unit
+    low = current.low + count * component.amount(unit.to_base(value))
+    is_allowed = rule.scale_down == "allowed"
+    return replace(
+        current,
+        low=low,
+        high=low if is_allowed else inf,
+        has_data=True,
+        is_complete=is_allowed,
+        as_of=memory.now.instant if current.as_of is None else current.as_of,
+    )
 
 
 def _held(
@@ -96,17 +101,17 @@ def _held(
 ) -> Contribution:
     """The last complete value within `hold`, its age counted from its oldest sample, never renewed."""
     for tick in reversed(memory.ticks[:-1]):
+        if memory.now.instant - tick.instant > hold:
+            break  # no sample in it is younger than its instant
         covered = coverage(memory, component, tick)
         if not covered.is_complete:
             continue
         last = contribute(component, covered)
-        age = memory.now.instant - (tick.instant if last.as_of is None else last.as_of)
-        if age > hold:
+        taken = tick.instant if last.as_of is None else last.as_of
+        if memory.now.instant - taken > hold:
             break
         high = max(last.low, current.low) if rule.scale_down == "allowed" else inf
-        return replace(
-            current, low=max(last.low, current.low), high=high, has_data=True, as_of=last.as_of, is_held=True
-        )
+        return replace(current, low=max(last.low, current.low), high=high, has_data=True, as_of=taken, is_held=True)
     return current
 
 

@@ -3,14 +3,14 @@
 Done once when a policy is loaded; what cannot be computed is refused here, with its place in the term.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 
 from adapter.core.conditions import inputs_in, names_of
 from adapter.core.demand import Component, LatencyRule, TermPlan
 from adapter.core.expressions import Expression, ExpressionError, parse_expression
-from adapter.core.plans import InputPlan
+from adapter.core.plans import InputPlan, PolicyPlan
 from adapter.core.policy import Capacity
 from adapter.core.policy_terms import (
     BacklogTerm,
@@ -41,13 +41,15 @@ class TermError(ValueError):
         self.path, self.code, self.message, self.fix = path, code, message, fix
 
 
-def plan_term(name: str, term: TermBase, inputs: dict[str, InputPlan], capacity: Capacity) -> TermPlan:
+def plan_term(name: str, term: TermBase, plan: PolicyPlan, capacity: Capacity) -> TermPlan:
     """What a term computes, its shape and the inputs it reads; TermError where it cannot be computed."""
-    return replace(with_inputs(_plan(name, term, inputs, capacity), inputs), shape=plan_shape(term.shape, capacity))
+    planned = with_inputs(_plan(name, term, plan, capacity), plan.inputs)
+    return replace(planned, shape=plan_shape(term.shape, capacity))
 
 
-def _plan(name: str, term: TermBase, inputs: dict[str, InputPlan], capacity: Capacity) -> TermPlan:
-    when = _expression(term.when, ("when",), inputs, wants=bool) if term.when is not None else None
+def _plan(name: str, term: TermBase, plan: PolicyPlan, capacity: Capacity) -> TermPlan:
+    inputs = plan.inputs
+    when = _expression(term.when, ("when",), plan, wants=bool) if term.when is not None else None
     match term:
         case ThroughputTerm():
             return TermPlan(name, "throughput", _throughput(term, capacity), when)
@@ -66,8 +68,8 @@ def _plan(name: str, term: TermBase, inputs: dict[str, InputPlan], capacity: Cap
             rule = LatencyRule(term.latency, term.objective, term.max_step, period)
             return TermPlan(name, "latency", when=when, latency=rule)
         case ExpressionTerm():
-            up = _expression(term.expression, ("expression",), inputs, wants=float)
-            down = up if term.down is None else _expression(term.down, ("down",), inputs, wants=float)
+            up = _expression(term.expression, ("expression",), plan, wants=float)
+            down = up if term.down is None else _expression(term.down, ("down",), plan, wants=float)
             return TermPlan(name, "expression", when=when, numbers=(up, down))
         case _:
             raise TypeError(f"no rule for a term of type {type(term).__name__}")
@@ -103,20 +105,21 @@ def _window(said: WindowShape | None, sustained: str) -> WindowRule | None:
 
 def plan_combination(text: str, terms: Iterable[str]) -> Expression:
     """The expression that combines terms by their names."""
-    known = [name.replace("-", "_") for name in terms]
+    known: dict[str, float] = {name.replace("-", "_"): 0.5 for name in terms}
     return _compiled(text, ("expression",), known, "term", wants=float)
 
 
-def plan_condition(text: str, inputs: dict[str, InputPlan]) -> Expression:
+def plan_condition(text: str, plan: PolicyPlan) -> Expression:
     """The condition of a guard."""
-    return _expression(text, (), inputs, wants=bool)
+    return _expression(text, (), plan, wants=bool)
 
 
-def _expression(text: str, path: tuple[str, ...], inputs: dict[str, InputPlan], wants: type) -> Expression:
-    return _compiled(text, path, names_of(inputs), "input", wants)
+def _expression(text: str, path: tuple[str, ...], plan: PolicyPlan, wants: type) -> Expression:
+    truths = dict.fromkeys(plan.diagnoses.names, True)
+    return _compiled(text, path, {**dict.fromkeys(names_of(plan.inputs), 0.5), **truths}, "input", wants)
 
 
-def _compiled(text: str, path: tuple[str, ...], known: list[str], noun: str, wants: type) -> Expression:
+def _compiled(text: str, path: tuple[str, ...], known: Mapping[str, float], noun: str, wants: type) -> Expression:
     """A compiled expression whose names exist and whose result is of the kind wanted; TermError otherwise."""
     try:
         found = parse_expression(text)
@@ -127,7 +130,7 @@ def _compiled(text: str, path: tuple[str, ...], known: list[str], noun: str, wan
             close = get_close_matches(name, known, n=1)
             fix = f"did you mean {close[0]}?" if close else f"names: {', '.join(known)}"
             raise TermError(path, f"unknown-{noun}", f'the expression names "{name}", which is no {noun}', fix)
-    result = found.evaluate(dict.fromkeys(found.names, 0.5))
+    result = found.evaluate(known)  # each name with a value of its kind
     if result is not None and isinstance(result, bool) is not (wants is bool):
         is_wanted = "true or false" if wants is bool else "a number of replicas"
         message = f"the expression does not give {is_wanted}"

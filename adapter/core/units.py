@@ -44,7 +44,8 @@ def parse_duration(value: object) -> float:
     parts = _DURATION_PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"{_shown(value)} is not a duration; write a number with ms, s, m, h or d, e.g. 15s or 1h30m")
-    return math.fsum(float(number) * _SECONDS[unit] for number, unit in parts)
+    # sum and not fsum, which raises where the parts are finite and their sum is not; a range is checked by the caller.
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
 def parse_share(value: object) -> float:
@@ -74,7 +75,7 @@ def parse_bytes(value: object) -> float:
         suffix = match.group(2).rstrip("B")
         base = 1024 if suffix.endswith("i") else 1000
         number = _number(match.group(1), value, "an amount of memory such as 80GiB")
-        return float(number * base ** _POWERS.get(suffix[:1].lower(), 0))
+        return _number(number * base ** _POWERS.get(suffix[:1].lower(), 0), value, "an amount of memory such as 80GiB")
     return _number(value, value, "an amount of memory such as 80GiB")
 
 

@@ -38,7 +38,7 @@ def answer(case: str, name: str, metric: str) -> list[Series]:
     data = json.loads((CASES / case / name).read_text())["data"]["result"]
     return [
         Series(labels_of({**dict(series.labels), "__name__": metric}), (Sample(series.samples[0].value, T - 18),))
-        for series in parse_result(data, T - 18)
+        for series in parse_result(data)
     ]
 
 

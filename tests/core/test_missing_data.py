@@ -244,3 +244,83 @@ def test_groups_are_those_declared_and_those_seen_and_a_missing_one_is_no_signal
     assert [dict(group.labels) for group in groups] == [{"model": "a"}, {"model": "b"}, {"model": "c"}]
     texts = [one.outcome.text if isinstance(one.outcome, Signal) else one.outcome.missing.reason for one in groups]
     assert texts == ["500m", "empty", "700m"]
+
+
+def test_of_several_labels_every_combination_declared_is_expected() -> None:
+    loaded = policy("""\
+  by: {model: [a, b], zone: [x]}
+  inputs: {queue: {query: queue, unit: count}}
+  terms: {q: {concurrency: queue, per_replica: 10}}
+  publish: {metric: m}
+""")
+    groups = outcomes(loaded, tick(loaded, [one("queue", 5, pod="p", model="a", zone="x")]))
+    found = [(group.labels["model"], group.labels["zone"], isinstance(group.outcome, Signal)) for group in groups]
+    assert found == [("a", "x", True), ("b", "x", False)]
+
+
+def test_a_rate_of_one_sample_and_a_preset_of_which_a_series_is_missing_are_empty() -> None:
+    loaded = policy("""\
+  inputs: {arrivals: {preset: vllm/request-arrivals}}
+  terms: {load: {throughput: arrivals, rate_per_replica: 1/s}}
+  publish: {metric: m}
+""")
+    done = [many("vllm:request_success_total", [(30, 1), (0, 9)], pod="a", finished_reason="stop")]
+    gauges = [many(f"vllm:num_requests_{name}", [(30, 1), (0, 1)], pod="a") for name in ("running", "waiting")]
+    # 8 in 30 s, ÷ (0.8 × 1/s) = 0.333
+    assert served(loaded, tick(loaded, [*done, *gauges])) == "333m"
+    assert served(loaded, tick(loaded, [*done, gauges[0]])) == "<empty>"
+    assert served(loaded, tick(loaded, [one("vllm:request_success_total", 9, pod="a"), *gauges])) == "<empty>"
+
+
+def test_a_share_of_no_memory_at_all_is_not_a_number() -> None:
+    loaded = policy("""\
+  inputs: {vram: {preset: dcgm/vram-used-ratio}}
+  terms: {v: {headroom: vram, base: 0, keep_free: 10%}}
+  publish: {metric: m}
+""")
+    series = [one(f"DCGM_FI_DEV_FB_{name}", 0, pod="a", UUID="g") for name in ("USED", "FREE")]
+    assert served(loaded, tick(loaded, series)) == "<not-a-number>"
+
+
+def test_a_freshness_selector_that_fails_is_the_reason() -> None:
+    loaded = policy("""\
+  inputs: {load: {query: sum(x), unit: per_second, freshness: y}}
+  terms: {l: {throughput: load, rate_per_replica: 1/s}}
+  publish: {metric: m}
+""")
+    assert (
+        served(loaded, tick(loaded, [], failing={"y": Missing(Reason.UPSTREAM_TIMEOUT, "slow")}))
+        == "<upstream-timeout>"
+    )
+
+
+def test_a_hold_counts_from_the_oldest_sample_and_not_from_the_tick() -> None:
+    loaded = policy(QUEUE.format(more=", missing: {hold: 30s}"))
+    # The last complete tick is 15 s old and its sample 16 s more: 31 s.
+    late = tick(loaded, [one("queue", 50, at=T - 18 - 15, age=16)], t=T - 15)
+    assert served(loaded, late, tick(loaded, [])) == "<empty>"
+
+
+def test_own_replica_queries_need_no_names_of_pods() -> None:
+    loaded = policy("""\
+  replicas: {query: wanted, ready: ready}
+  inputs: {queue: {query: queue, unit: count}}
+  terms: {q: {concurrency: queue, per_replica: 10}}
+  publish: {metric: m}
+""")
+    series = [one("queue", 40, pod="a"), one("wanted", 9), one("ready", 1)]
+    assert served(loaded, tick(loaded, series)) == "4"
+    # Two are ready and one reports.
+    assert served(loaded, tick(loaded, [*series[:2], one("ready", 2)])) == "9"
+
+
+def test_names_that_failed_do_not_matter_where_nobody_is_ready() -> None:
+    loaded = policy(GPU.format(more=""))
+    failing = {"kube_pod_status_ready": Missing(Reason.UPSTREAM_ERROR, "down")}
+    assert served(loaded, tick(loaded, [GATEWAY, *replicas(0, 0)], failing=failing)) == "1"
+
+
+def test_series_that_all_lack_a_pod_are_not_left_out_for_it() -> None:
+    loaded = policy(QUEUE.format(more=", per: [pod, instance]"))
+    # Two gateways without pods: (5 + 7) ÷ 10 = 1.2
+    assert served(loaded, tick(loaded, [one("queue", 5, instance="a"), one("queue", 7, instance="b")])) == "1200m"

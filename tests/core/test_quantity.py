@@ -44,6 +44,24 @@ def test_replicas_are_rounded_to_the_nearest_milli_and_below_a_hundredth_to_zero
     assert quantity.write_milli(quantity.milli_of_replicas(demand)) == text
 
 
-@pytest.mark.parametrize(("value", "milli"), [(0.4, 400), (0.0004, 1), (13.000000001, 13001), (-0.0001, -1), (0.0, 0)])
+@pytest.mark.parametrize(
+    ("value", "milli"),
+    [
+        (0.4, 400),
+        (0.0004, 1),
+        (13.000000001, 13001),
+        (0.1 + 0.2, 300),
+        (1.0000000000000002, 1000),
+        (123456789.12345679, 123456789124),
+        (-0.0001, -1),
+        (0.0, 0),
+    ],
+)
 def test_other_values_are_rounded_away_from_zero(value: float, milli: int) -> None:
     assert quantity.milli_of_value(value) == milli
+
+
+@pytest.mark.parametrize("text", ["1\n", "1e101", "1e-101"])
+def test_a_quantity_ends_where_its_text_ends_and_its_exponent_is_bounded(text: str) -> None:
+    with pytest.raises(ValueError, match=r"quantity|exponent"):
+        quantity.parse_quantity(text)

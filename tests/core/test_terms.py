@@ -3,8 +3,17 @@
 import pytest
 from policy_world import T, many, one, outcome, policy, replicas, served, tick
 
+from adapter.core.policy import Capacity
+from adapter.core.policy_references import references
+from adapter.core.policy_terms import TermBase
 from adapter.core.signals import Signal
+from adapter.core.term_planning import plan_term
 
+PLAIN = """\
+  inputs: {queue: {query: queue, unit: count}}
+  terms: {q: {concurrency: queue, per_replica: 10}}
+  publish: {metric: m}
+"""
 REPLICAS = "  replicas: {preset: kube/deployment-replicas, match: {deployment: d}}\n"
 
 
@@ -217,3 +226,48 @@ def test_as_of_is_the_time_of_the_oldest_sample() -> None:
     result = outcome(loaded, tick(loaded, [one("queue", 3, pod="a", age=2), one("queue", 3, pod="b", age=14)]))
     assert isinstance(result, Signal)
     assert result.as_of == T - 18 - 14
+
+
+def test_a_total_follows_the_side_that_decided() -> None:
+    loaded = policy(f"""\
+{REPLICAS}\
+  inputs: {{queue: {{query: queue, unit: count}}}}
+  terms: {{q: {{concurrency: queue, per_replica: 10}}}}
+  publish: {{metric: m, as: total}}
+""")
+    queue = [one("queue", 40, pod="d-a"), one("queue", 20, pod="d-b")]
+    # 60 in all, 6 replicas: above N = 3 and below N = 9 the sum itself.
+    assert served(loaded, tick(loaded, [*queue, *replicas(3, 2)])) == "60"
+    assert served(loaded, tick(loaded, [*queue, *replicas(9, 2)])) == "60"
+    # One of three pods is missing, so N = 7 stays: 7 × 10.
+    assert served(loaded, tick(loaded, [*queue, *replicas(7, 3)])) == "70"
+
+
+def test_the_account_of_a_signal_is_plain_data() -> None:
+    loaded = policy("""\
+  inputs: {queue: {query: queue, unit: count}}
+  terms: {q: {concurrency: queue, per_replica: 10}}
+  publish: {metric: m}
+""")
+    result = outcome(loaded, tick(loaded, [one("queue", 3)]))
+    assert isinstance(result, Signal)
+    data = result.why.as_data()
+    assert (data["up"], data["down"], data["n"]) == (0.3, 0.3, None)
+
+
+def test_the_smallest_of_a_pod_counts_where_that_is_asked_for() -> None:
+    loaded = policy("""\
+  inputs: {queue: {query: queue, unit: count, reduce: min}}
+  terms: {q: {concurrency: queue, per_replica: 10}}
+  publish: {metric: m}
+""")
+    assert (
+        served(loaded, tick(loaded, [one("queue", 30, pod="a", port="1"), one("queue", 20, pod="a", port="2")])) == "2"
+    )
+
+
+def test_a_term_of_an_unknown_kind_is_a_fault_of_ours_and_not_nothing() -> None:
+    with pytest.raises(TypeError):
+        plan_term("t", TermBase(), policy(PLAIN).plan, Capacity())
+    with pytest.raises(TypeError):
+        references(TermBase())

@@ -1,17 +1,19 @@
 """`scaleproof check`: every problem with its place, what is allowed and what to do, in words and as JSON."""
 
+import copy
 import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from adapter_process import SCALEPROOF
 from policy_world import LIBRARY
 
 from adapter.core.documents import read_documents
-from adapter.core.policy_reading import read_policies
-from adapter.core.problems import Problem, Severity
+from adapter.core.policy_reading import collisions, read_policies
+from adapter.core.problems import Position, Problem, Severity
 
 ROOT = Path(__file__).parents[2]
 
@@ -131,6 +133,7 @@ WARNINGS = [
     ("no-unbounded-term", ("    batch: {concurrency: queue, per_replica: 10}\n", "")),
     ("unused-input", ("    cache: {headroom: kv, keep_free: 35%}\n", "")),
     ("freshness-missing", ("query: queue_depth", "query: sum(queue_depth)")),
+    ("groups-without-replicas", ("  replicas:", "  by: [model_name]\n  replicas:")),
     ("offset-too-small", ("  replicas:", "  every: 1s\n  offset: 2s\n  replicas:")),
 ]
 
@@ -246,6 +249,7 @@ spec:
     [
         ("a: [", "yaml-syntax"),
         ("", "empty-file"),
+        ("a: \x00", "yaml-syntax"),
         ("- 1", "value-invalid"),
         ("a: &x 1\nb: !!python/name:os.system", "yaml-tag"),
         ("<<: {a: 1}", "yaml-merge"),
@@ -255,13 +259,212 @@ spec:
             "yaml-too-large",
         ),
     ],
-    ids=["syntax", "empty", "list", "tag", "merge", "aliases"],
+    ids=["syntax", "empty", "control", "list", "tag", "merge", "aliases"],
 )
 def test_a_text_that_is_no_policy_is_a_problem_and_never_a_crash(text: str, code: str) -> None:
     assert code in [problem.code for problem in problems_of(text)]
 
 
 def test_words_of_other_yaml_versions_stay_words() -> None:
-    (document,), _ = read_documents("a: on\nb: 1:30\nc: 0o17\nd: 1e3\ne: ~\nf: .5\ng: 010", "x")
+    (document,), _ = read_documents("a: on\nb: 1:30\nc: 0o17\nd: 1e3\ne: ~\nf: .5\ng: 010\nh: false", "x")
     data: Any = document.value
-    assert data == {"a": "on", "b": "1:30", "c": "0o17", "d": 1000.0, "e": None, "f": 0.5, "g": 10}
+    assert data == {"a": "on", "b": "1:30", "c": "0o17", "d": 1000.0, "e": None, "f": 0.5, "g": 10, "h": False}
+
+
+HOSTILE = [
+    ("a newline after a name", ("{metric: q-replicas}", '{metric: "q-replicas\\n"}'), "name-invalid", 14, 21),
+    (
+        "a duration beyond a double",
+        ("unit: count", f"unit: count, max_age: {'9' * 308}s{'9' * 308}s"),
+        "value-range",
+        7,
+        55,
+    ),
+    ("a mapping in by", ("  replicas:", "  by: [{a: 1}]\n  replicas:"), "name-invalid", 5, 7),
+    ("a rule's inner name", ("unit: count", "unit: count, missing: {action: hold}"), "missing-rule", 7, 55),
+    ("a hold of nothing", ("unit: count", "unit: count, missing: {hold: }"), "missing-rule", 7, 55),
+    ("no regular expression", ('"~q-.*"', '"~q-("'), "promql", 8, 52),
+    ("a replica that takes nothing", ("per_replica: 10", "per_replica: 5e-324"), "value-range", 11, 12),
+    (
+        "groups beyond reason",
+        ("  replicas:", f"  by: {{a: {list('abcdefghijk')}, b: {[f'm{i}' for i in range(1000)]}}}\n  replicas:"),
+        "value-range",
+        5,
+        7,
+    ),
+    ("a replica that takes all", ("per_replica: 10", "per_replica: 1e300"), "value-range", 11, 12),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "line", "column"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE]
+)
+def test_a_hostile_value_is_a_problem_with_its_place(
+    change: tuple[str, str], code: str, line: int, column: int
+) -> None:
+    loaded, problems = read_policies(replaced(change), "p.yaml", LIBRARY)
+    assert loaded == []
+    assert (code, line, column) in [(one.code, one.position.line, one.position.column) for one in problems], problems
+
+
+def test_bytes_beyond_a_double_are_refused() -> None:
+    text = replaced(
+        ("{query: queue_depth, unit: count}", "{query: used, unit: bytes}"),
+        ("{concurrency: queue, per_replica: 10}", f"{{headroom: queue, capacity: {'9' * 300}TiB, keep_free: 1GiB}}"),
+    )
+    assert [problem.code for problem in problems_of(text)] == ["unit-mismatch"]
+
+
+def test_a_text_that_utf8_cannot_hold_is_a_problem() -> None:
+    assert [problem.code for problem in problems_of("a: \ud800")] == ["yaml-syntax"]
+
+
+EVERYTHING = """\
+apiVersion: scaleproof.dev/v1alpha1
+kind: ScalingPolicy
+metadata: {name: p, namespace: prod, labels: {a: b}}
+spec:
+  every: 15s
+  by: {model: [a]}
+  replicas: {query: spec, ready: ready, max_age: 30s}
+  inputs:
+    q: {query: q, unit: count, per: [pod], reduce: sum, max_age: 30s, freshness: q, missing: {hold: 2m}}
+    v: {query: v, unit: bytes, missing: {assume: 2, scale_down: allowed}}
+    g: {preset: dcgm/engine-active, match: {pod: "~q-.*"}, window: 1m}
+  capacity: {rate_per_replica: 4/s, cold_start: 2m}
+  terms:
+    b: {concurrency: q, per_replica: 1}
+    w: {backlog: q, drain: 30s}
+    h: {headroom: v, base: 1GiB, capacity: 80GiB, keep_free: {up: 1GiB, down: 2GiB}}
+    u: {utilization: g, target: {up: 70%, down: 60%}, when: "v > 1", shape: {down: {window: 2m, take: 0.9}}}
+    e: {expression: "q / 4", down: "q / 3", shape: {up: {sustained: 1m}, trend: {window: 5m, horizon: 1m}}}
+  combine: {weighted: {b: 2, u: 1}}
+  stability: {hysteresis: {up: 1, down: 10%}, step: {down: {replicas: 1, share: 20%}}, cooldown: {down: 2m}, credit: 4m}
+  guards: [{hold_scale_down: {when: "v > 1", for: 10m, max: 30m}}, {hold_scale_up: {alert: Drift}}]
+  overrides: {a: {capacity: {rate_per_replica: 2/s}, ceiling: 3}}
+  publish:
+    {metric: m, floor: 1, ceiling: 9, sum: true, labels: {x: y}, budget: {gpus: 64, gpus_per_replica: 8},
+     schedule: [{cron: "0 8 * * 1-5", zone: Europe/Berlin, for: 10h, floor: 4}]}
+"""
+WILD = ["", "null", "true", "-1", "0", "1e308", "5e-324", ".nan", ".inf", "9" * 400, "9" * 30 + "s", '"a\\nb"', '"{}%"']
+WILD += [
+    "[]",
+    "[[]]",
+    "[{a: 1}]",
+    "{}",
+    "{a: {}}",
+    "{'': 1}",
+    "{up: [], down: {}}",
+    "{backlog: q, latency: q}",
+    '"~("',
+    "é\U0001f600",
+]
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *[place for step, one in inner for place in places(one, (*path, step))]]
+
+
+@pytest.mark.parametrize("wild", WILD)
+def test_no_value_in_any_place_is_more_than_a_problem_of_the_file(wild: str) -> None:
+    document = yaml.safe_load(EVERYTHING)
+    assert len(read_policies(EVERYTHING, "p.yaml", LIBRARY)[0]) == 1
+    for path in places(document)[1:]:
+        changed = copy.deepcopy(document)
+        parent = changed
+        for step in path[:-1]:
+            parent = parent[step]
+        parent[path[-1]] = "WILD"
+        text = yaml.safe_dump(changed, sort_keys=False, default_flow_style=True, width=100_000).replace("WILD", wild)
+        loaded, problems = read_policies(text, "p.yaml", LIBRARY)
+        assert loaded or any(problem.severity is Severity.ERROR for problem in problems), text
+        assert all(1 <= problem.position.column <= len(text) for problem in problems)
+
+
+def test_every_required_key_that_is_missing_is_told() -> None:
+    text = replaced(("metadata: {name: q, namespace: prod}", "metadata: {}"))
+    assert [problem.message for problem in problems_of(text)] == [
+        "name is required in metadata",
+        "namespace is required in metadata",
+    ]
+
+
+REFUSED = [
+    ("match-missing", (", match: {deployment: q}}", "}"), 5, 13),
+    ("promql", ("unit: count", 'unit: count, freshness: "sum("'), 7, 57),
+    ("freshness-selector", ("unit: count", "unit: count, freshness: sum(up)"), 7, 57),
+    ("total-needs-one-term", ("{metric: q-replicas}", "{metric: q, as: total}"), 14, 28),
+    ("label-twice", ("  publish: {", "  by: [x]\n  publish: {labels: {x: y}, "), 15, 21),
+    ("histogram", ("vllm/kv-cache-usage", "vllm/time-to-first-token"), 13, 23),
+    ("target-missing", ("{concurrency: queue, per_replica: 10}", "{backlog: queue}"), 11, 22),
+    ("unknown-key", ("match: {deployment: q}}", "match: {deployment: q}, watch: 1}"), 5, 72),
+    ("yaml-key", ("  publish:", "  ? [a]\n  : 1\n  publish:"), 14, 5),
+    ("value-invalid", ("per_replica: 10", "per_replica: .nan"), 11, 46),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "change", "line", "column"),
+    REFUSED,
+    ids=[f"{row[0]}-{i}" for i, row in enumerate(REFUSED)],
+)
+def test_each_refusal_stands_at_its_place(code: str, change: tuple[str, str], line: int, column: int) -> None:
+    loaded, problems = read_policies(replaced(change), "p.yaml", LIBRARY)
+    assert loaded == []
+    assert (code, line, column) in [(one.code, one.position.line, one.position.column) for one in problems], problems
+    assert all(str(one).startswith("p.yaml:") for one in problems)
+
+
+def test_a_document_that_says_it_is_something_else_is_passed_over() -> None:
+    hpa = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: q}\n"
+    loaded, problems = read_policies(GOOD + hpa, "p.yaml", LIBRARY)
+    assert (len(loaded), problems) == (1, [])
+
+
+def test_arrivals_are_divided_by_a_rate_that_must_be_given() -> None:
+    text = replaced(
+        ("unit: count", "unit: per_second"), ("{concurrency: queue, per_replica: 10}", "{throughput: queue}")
+    )
+    assert [problem.code for problem in problems_of(text)] == ["target-missing"]
+
+
+def test_a_ratio_to_n_needs_replicas() -> None:
+    text = replaced(
+        ("  replicas: {preset: kube/deployment-replicas, match: {deployment: q}}\n", ""),
+        ("{metric: q-replicas}", "{metric: q, as: ratio}"),
+    )
+    assert [problem.code for problem in problems_of(text)] == ["replicas-required"]
+
+
+def test_a_file_beyond_a_million_characters_is_not_read() -> None:
+    assert [problem.code for problem in problems_of("#" * 1_000_001)] == ["yaml-too-large"]
+
+
+def test_a_place_that_the_file_does_not_have_is_its_nearest_ancestor() -> None:
+    (document,), _ = read_documents("a:\n  b: 1", "x")
+    assert document.value_at(("a", "c", "d")) == Position(2, 3)
+    assert document.key_at(("a",)) == Position(1, 1)
+
+
+def test_a_sum_over_groups_that_are_only_seen_is_a_warning() -> None:
+    text = replaced(
+        ("  replicas:", "  by: [namespace]\n  replicas:"), ("{metric: q-replicas}", "{metric: q, sum: true}")
+    )
+    assert [problem.code for problem in problems_of(text)] == ["groups-undeclared"]
+
+
+def test_names_and_metrics_that_stand_twice_are_told_with_both_places() -> None:
+    second = replaced(("name: q,", "name: r,"), ("q-replicas", "Q-REPLICAS"))
+    loaded, problems = read_policies(GOOD + "---\n" + GOOD + "---\n" + second, "p.yaml", LIBRARY)
+    assert (len(loaded), problems) == (3, [])
+    found = [(problem.code, problem.position.line, problem.message.split()[-1]) for problem in collisions(loaded)]
+    assert found == [("duplicate-policy", 18, "p.yaml:3:18"), ("duplicate-metric", 44, "p.yaml:14:21")]
+
+
+def test_an_input_whose_name_only_occurs_within_a_word_of_a_guard_is_unused() -> None:
+    text = replaced(
+        ("    kv: {", "    pu: {query: x, unit: count}\n    kv: {"),
+        ("  publish:", "  guards: [{hold_scale_down: {when: 'gpu > 70%'}}]\n  publish:"),
+    )
+    assert [problem.code for problem in problems_of(text)] == ["unused-input"]

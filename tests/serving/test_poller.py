@@ -1,51 +1,58 @@
-"""The poller outlives what nobody foresaw: its task is all that a policy has."""
+"""The poller by itself, on a clock that the test sets: which ticks it evaluates and what it shows for them."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+from grid_policies import policy_text
+from policy_world import LIBRARY
 
 from adapter import clock
 from adapter.board import Board
-from adapter.bundled import load_presets
-from adapter.core.policy_reading import read_policies
-from adapter.core.samples import Answer
-from adapter.poller import PolicyPoller
+from adapter.core.policy_reading import LoadedPolicy, read_policies
+from adapter.core.samples import Answer, Sample, Series
+from adapter.core.signals import GroupSignal, Signal
+from adapter.poller import Asker, PolicyPoller
 from adapter.telemetry import Telemetry
 
-POLICY = """
-apiVersion: scaleproof.dev/v1alpha1
-kind: ScalingPolicy
-metadata: {name: m, namespace: inference}
-spec:
-  every: 1s
-  memory: 10s
-  inputs:
-    waiting: {preset: vllm/requests-waiting}
-  terms:
-    load: {concurrency: waiting, per_replica: 10}
-  publish: {metric: m-replicas}
-"""
+
+class Steady:
+    """A source that says 70 at the very instant asked for."""
+
+    async def instant(self, query: str, at: float, seconds: float) -> Answer:
+        return Answer((Series((("instance", "gw"),), (Sample(70.0, at),)),))
 
 
-class BrokenOnce:
-    """An asker whose first question ends in an exception that no one handles; later ones find nothing."""
+class Shown:
+    """A board that keeps what was put up: the tick, and the time of its oldest sample."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.signals: list[tuple[float, float]] = []
 
-    async def instant(self, *_: object) -> Answer:
-        self.asked += 1
-        if self.asked == 1:
-            raise RuntimeError("not foreseen")
-        return Answer()
+    def publish(self, loaded: LoadedPolicy, t: float, groups: Sequence[GroupSignal]) -> None:
+        (group,) = groups
+        assert isinstance(group.outcome, Signal)
+        self.signals.append((t, group.outcome.as_of))
 
 
-async def test_a_policy_whose_first_refill_fails_in_an_unforeseen_way_is_evaluated_at_its_next_tick() -> None:
-    (loaded,), _ = read_policies(POLICY, "policy.yaml", load_presets())
-    board = Board(clock.now)
-    board.keep([loaded])
-    running = asyncio.create_task(PolicyPoller(loaded, BrokenOnce(), board, Telemetry()).run())  # type: ignore[arg-type]
-    async with asyncio.timeout(30):
-        while board.account()[0]["reason"] == "starting":
-            assert not running.done(), running.exception()
-            await asyncio.sleep(0.05)
-    running.cancel()
-    assert board.account()[0]["reason"] == "empty"
+def test_after_the_clock_is_set_back_nothing_of_the_time_to_come_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    (loaded,), _ = read_policies(policy_text("a"), "a.yaml", LIBRARY)
+    board, times = Shown(), iter([1000.5, 1000.5, 1001.5, 990.5])
+
+    async def sleep(instant: float) -> None:
+        await asyncio.sleep(0)
+
+    def now() -> float:
+        try:
+            return next(times)
+        except StopIteration:
+            raise asyncio.CancelledError from None
+
+    monkeypatch.setattr(clock, "now", now)
+    monkeypatch.setattr(clock, "sleep_until", sleep)
+    poller = PolicyPoller(loaded, cast(Asker, Steady()), cast(Board, board), Telemetry())
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(poller.run())
+    # The samples are as old as the instant asked for, which is the tick less the offset of 2 s.
+    assert board.signals == [(1001.0, 999.0), (1002.0, 1000.0), (991.0, 989.0)]
