@@ -18,7 +18,6 @@ from adapter.core.policy import Policy
 from adapter.core.readings import read_input
 from adapter.core.samples import Answer, Sample, Series, labels_of
 from adapter.core.series_readings import Reading
-from adapter.core.ticks import read_tick, replica_state
 
 SAMPLES = policies_folder() / "presets" / "samples"
 LIBRARY = load_presets()
@@ -131,13 +130,17 @@ def read(plan: PolicyPlan, one: InputPlan, ask: Ask, now: float) -> Reading:
 
 def read_replicas(
     name: str, match: Mapping[str, str], ask: Callable[[PolicyPlan], Ask], now: float
-) -> tuple[float | None, int | None, list[str]]:
-    """N, the ready pods and their names, by a preset for replicas."""
+) -> tuple[float, float, list[str]]:
+    """N, the number of ready pods and their names, by a preset for replicas."""
     plan = plan_of({"x": {"preset": "kube/pods-pending"}}, {"preset": name, "match": match})
+    replicas = plan.replicas
+    assert replicas is not None
+    assert replicas.ready is not None
+    assert replicas.pods is not None
     asking = ask(plan)
-    answers = {query: asking(query, is_raw) for query, is_raw in plan.queries}
-    state = replica_state(plan, read_tick(plan, now + plan.offset, answers), ())
-    return state.n, state.ready, sorted(state.ready_pods or ())
+    spec, ready, pods = (read(plan, one, asking, now).values for one in (replicas.spec, replicas.ready, replicas.pods))
+    (wanted,), (number,) = spec.values(), ready.values()
+    return wanted.value, number.value, sorted(pod for (pod,), is_ready in pods.items() if is_ready.value > 0)
 
 
 def sample_file(family: str) -> Path:
