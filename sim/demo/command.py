@@ -152,11 +152,12 @@ def write_policies(choices: Choices, folder: Path) -> None:
     """The policies at the tempo of the trace, each in a file of its own name."""
     folder.mkdir()
     files = sorted(one for one in choices.policies.glob("*.yaml") if not one.name.endswith(".test.yaml"))
-    if not files:
-        raise ValueError(f"{choices.policies} has no *.yaml; give a folder with policies")
     for file in files:
         text = at_tempo(file.read_text(encoding="utf-8"), choices.speed)
-        (folder / file.name).write_text(text, encoding="utf-8")
+        if text:
+            (folder / file.name).write_text(text, encoding="utf-8")
+    if not any(folder.iterdir()):
+        raise ValueError(f"{choices.policies} has no *.yaml with a policy; give a folder with policies")
 
 
 def introduction(choices: Choices) -> list[str]:
