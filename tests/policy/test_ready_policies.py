@@ -295,6 +295,11 @@ def test_every_ready_policy_is_free_of_errors_and_warnings() -> None:
     assert len(found) >= 10
 
 
+def test_the_list_of_ready_policies_names_each() -> None:
+    page = (READY / "README.md").read_text()
+    assert [path.stem for path in FILES if f"[{path.stem}]({path.name})" not in page] == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_an_hpa_stands_beside_each_policy_and_asks_for_what_it_publishes(path: Path) -> None:
     hpas = list(yaml.safe_load_all(path.with_suffix(".hpa.yaml").read_text()))

@@ -1,5 +1,7 @@
 """What check refuses of presets: inputs that no term can divide, and values of a match that Prometheus would refuse."""
 
+import re
+
 import pytest
 from policy_world import HEAD, LIBRARY
 
@@ -51,6 +53,28 @@ def test_a_term_takes_what_divides_and_refuses_what_does_not(name: str) -> None:
             assert found == ["condition-only"]
         case _:
             assert found == []
+
+
+KINDS = {
+    r"requests-running": "bounded",
+    r"requests-(waiting|in-flight|pending|queued)|.*-queue|flow-control-waiting": "gauge",
+    r"request-arrivals": "arrivals",
+    r"request-completions|.*-tokens|throughput": "completions",
+    r"(cache|kv-cache|prefix-cache)-hit-ratio|error-ratio|aborted-ratio|cpu-throttled-ratio": "condition",
+    r"(memory-)?temperature|.*-limit|vram-(free|free-ratio|reserved)|.*-mean|average-.*|preemptions": "condition",
+    r"kv-cache-usage|gpu-utilization|engine-active|vram-used(-ratio)?": "gauge",
+    r"time-to-first-token|inter-token-latency|request-latency|.*-time": "histogram",
+    r"oom-(kills|events)|xid-changes|container-restarts": "event",
+}
+"""What the names of all families say of their kind, apart from the data."""
+
+
+@pytest.mark.parametrize("name", LIBRARY.names()[0])
+def test_presets_of_one_name_are_of_one_kind_in_every_family(name: str) -> None:
+    preset = LIBRARY.input(name)
+    assert preset is not None
+    said = {kind for pattern, kind in KINDS.items() if re.fullmatch(pattern, name.split("/")[1])}
+    assert said in (set(), {preset.kind.value})
 
 
 @pytest.mark.parametrize("name", ["triton/batch-size-mean", "dcgm/temperature", "vllm/requests-running"])
