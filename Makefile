@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find adapter sim policies -type f -not -path '*/__pycache__/*') pyproject.toml README.md
 ARGS ?=
 
-.PHONY: setup demo check test lint types fast slow clean packages real-parts build/controlplane build/oracle
+.PHONY: setup demo check test lint types fast slow clean packages real-parts build/controlplane build/oracle \
+	build/promqlparse
 
 setup: $(VENV)/.wheel
 
@@ -27,6 +28,10 @@ $(VENV)/.wheel: $(VENV)/.python $(SOURCES)
 build/oracle:
 	@tests/build_go.sh oracle
 
+# Prometheus's own parser, which every query that is sent is held against.
+build/promqlparse:
+	@tests/build_go.sh promqlparse
+
 demo: setup
 	$(BIN)/scaleproof demo $(ARGS)
 
@@ -44,7 +49,7 @@ fast: setup
 check: lint types fast
 
 # What the slow tests need and `make check` does not; cold it takes 5 minutes, so `make test` builds it beside the check.
-real-parts: packages build/controlplane build/oracle
+real-parts: packages build/controlplane build/oracle build/promqlparse
 
 packages:
 	@tests/packages.sh

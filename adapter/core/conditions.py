@@ -1,8 +1,8 @@
 """What expressions may name: the inputs of a policy at an instant as single numbers, N and the ready pods.
 
-`gpu` is the mean over pods for a ratio and the sum for anything else; `gpu_max`, `gpu_min`, `gpu_mean`, `gpu_sum` say
-which is meant, `gpu_count` how many pods report. A name with - is written with _. A missing input has no value, so that
-what is said about it is unknown.
+`gpu` is the mean over pods for a ratio, a latency or a temperature, else the sum; `gpu_max`, `gpu_min`, `gpu_mean`,
+`gpu_sum` say which is meant, `gpu_count` how many pods report. A name with - is written with _. A missing input has no
+value, so that what is said about it is unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -45,8 +45,8 @@ def variables(
             continue
         total = fsum(values)
         mean = total / len(values)
-        is_share = plan.unit.base in (Unit.RATIO, Unit.SECONDS)
-        each = (mean if is_share else total, max(values), min(values), mean, total, float(len(values)))
+        is_mean = plan.unit.base in (Unit.RATIO, Unit.SECONDS, Unit.CELSIUS)
+        each = (mean if is_mean else total, max(values), min(values), mean, total, float(len(values)))
         found.update({plain + suffix: value for suffix, value in zip(SUFFIXES, each, strict=True)})
     if replicas.n is not None:
         found["n"] = replicas.n

@@ -36,7 +36,7 @@ def read_histogram(plan: InputPlan, entities: Mapping[Entity, list[Series]], ins
     if not counts:
         missing = Missing(Reason.STALE, f"{plan.name}: no bucket has two samples within {plan.window:g} s")
         return Reading(failure=missing)
-    buckets = buckets_of({bound: fsum(values) for bound, values in counts.items()})
+    buckets = buckets_of({bound: fsum(values) for bound, values in counts.items()}, plan.series[0].scale)
     if buckets is None:
         return Reading(failure=Missing(Reason.NOT_A_NUMBER, f"{plan.name}: the series are no buckets: no le of +Inf"))
     value, note = _histogram_value(plan.name, wanted, buckets)

@@ -67,8 +67,10 @@ class Buckets:
         return Percentile(lower, True)
 
 
-def buckets_of(counts: Mapping[str, float]) -> Buckets | None:
+def buckets_of(counts: Mapping[str, float], scale: float = 1.0) -> Buckets | None:
     """Buckets from counts by the text of `le`; None without a +Inf bucket or with a bound that is no number.
+
+    `scale` makes base units of the bounds: 0.001 where they are in milliseconds.
 
     Counts of separate series can be off by a scrape; one that is below its predecessor is raised to it.
     """
@@ -84,4 +86,4 @@ def buckets_of(counts: Mapping[str, float]) -> Buckets | None:
     cumulative: list[float] = []
     for _, count in found:
         cumulative.append(max(count, cumulative[-1]) if cumulative else count)
-    return Buckets(tuple(bound for bound, _ in found), tuple(cumulative))
+    return Buckets(tuple(bound * scale for bound, _ in found), tuple(cumulative))

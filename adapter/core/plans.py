@@ -11,6 +11,7 @@ from math import ceil
 from adapter.core import promql
 from adapter.core.diagnosis import DiagnosisTable
 from adapter.core.guards import EVENT_PRESETS, guard_input
+from adapter.core.input_kinds import Kind
 from adapter.core.policy import Policy, Spec
 from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, ReplicasPreset, ReplicasQuery
 from adapter.core.presets import GatePreset, PresetLibrary, SeriesPreset, SharePreset, Take
@@ -78,7 +79,7 @@ class InputPlan:
     missing: MissingRule
     freshness: str | None = None
     gate: GatePreset | None = None
-    kind: str = "gauge"
+    kind: Kind = Kind.GAUGE
     needs_base: bool = False
     histogram: HistogramPlan | None = None
 
@@ -209,7 +210,7 @@ def _plan_input(name: str, declared: PresetInput | QueryInput, policy: Policy, l
         raise KeyError(declared.preset)
     namespace = policy.metadata.namespace
     label_names = library.label_names(declared.preset)
-    histogram = _histogram(declared) if preset.kind == "histogram" else None
+    histogram = _histogram(declared) if preset.kind is Kind.HISTOGRAM else None
     return InputPlan(
         name=name,
         unit=Unit.RATIO if declared.share_above is not None else preset.unit,
@@ -285,7 +286,7 @@ def _plan_query(name: str, declared: QueryInput, policy: Policy) -> InputPlan:
         window=(declared.window or HISTOGRAM_WINDOW_SECONDS) if is_histogram else 0.0,
         missing=declared.missing,
         freshness=declared.freshness,
-        kind="histogram" if is_histogram else "gauge",
+        kind=Kind.HISTOGRAM if is_histogram else Kind.GAUGE,
         histogram=_histogram(declared) if is_histogram else None,
     )
 
@@ -308,16 +309,15 @@ def _own(query: str) -> Alternative:
 
 
 def workload_pods(policy: Policy, library: PresetLibrary) -> str | None:
-    """The matcher of the names of the workload's pods, as far as its replicas tell: `~DEPLOYMENT-…-…`."""
+    """The matcher of the names of the workload's pods, as far as its replicas tell: `~OWNER-…`."""
     declared = policy.spec.replicas
     if not isinstance(declared, ReplicasPreset):
         return None
     preset = library.replicas(declared.preset)
     owner = declared.match.get(preset.pods_of or "") if preset is not None else None
-    if not owner or owner.startswith("~"):
+    if preset is None or not owner or owner.startswith("~"):
         return None
-    # A Deployment's pods are named DEPLOYMENT-REPLICASETHASH-SUFFIX.
-    return f"~{promql.literal(owner)}-[a-z0-9]+-[a-z0-9]+"
+    return f"~{promql.literal(owner)}{preset.pod_suffix}"
 
 
 def _plan_replicas_preset(

@@ -88,11 +88,15 @@ def _check_preset(path: Path, name: str, names: tuple[str, ...], report: Report)
 
 
 def _check_match(path: Path, match: Mapping[str, str], report: Report) -> None:
+    """Each value alone in a selector, so that a bad regular expression is found before Prometheus refuses it."""
     for label, value in match.items():
+        if label == "__name__":
+            report((*path, label), "promql", "a preset names its metric itself", "remove it, or write an own query")
+            continue
         try:
-            promql.kind_of(promql.selector("up", {label: value}))
+            promql.kind_of(promql.selector("m", {label: value}))
         except ValueError as error:
-            report((*path, label), "promql", str(error), "write a regular expression (RE2) after ~, or leave ~ out")
+            report((*path, label), "promql", str(error), "correct the value; after ~ stands a regular expression")
 
 
 def _check_query(path: Path, query: str, report: Report) -> None:

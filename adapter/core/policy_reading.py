@@ -57,7 +57,8 @@ def _is_foreign(value: object) -> bool:
     version, kind = value.get("apiVersion"), value.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False
-    return kind in ("PresetFamily", "DiagnosisTable") or (kind != KIND and not version.startswith("scaleproof.dev/"))
+    own = ("PresetFamily", "PresetSamples", "DiagnosisTable")
+    return kind in own or (kind != KIND and not version.startswith("scaleproof.dev/"))
 
 
 def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPolicy | None, list[Problem]]:
@@ -108,7 +109,7 @@ FORMS = {
 
 REQUIRED = {
     "target": "write e.g. target: 70%",
-    "unit": "write unit: count, ratio, percent, bytes, seconds or per_second",
+    "unit": "write unit: count, ratio, percent, bytes, seconds, per_second or celsius",
     "publish": "write publish: {metric: NAME}",
     "metric": "write the name that the HPA asks for",
     "namespace": "write the namespace of the workload and its HPA",

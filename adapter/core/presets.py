@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from adapter.core.diagnosis import DiagnosisTable
+from adapter.core.input_kinds import Kind
 from adapter.core.policy_fields import Label, Model, Number, Span
 from adapter.core.units import Unit
 
@@ -41,10 +42,14 @@ class SeriesPreset(Model):
 
 
 class SharePreset(Model):
-    """The share that the series `used` has in the sum of the series `of`."""
+    """The share that the series `used` has in the sum of the series `of`.
+
+    `instead` is a series that gives the share itself, for pods that have none of `of`: an older exporter's gauge.
+    """
 
     used: str
     of: tuple[str, ...]
+    instead: str | None = None
 
 
 class GatePreset(Model):
@@ -55,7 +60,7 @@ class GatePreset(Model):
 
 
 class Preset(Model):
-    """One named input: `bound` is the largest value a pod can report, where there is one."""
+    """One named input. `scale` of a histogram's series is that of its bounds, e.g. 0.001 for milliseconds."""
 
     about: str
     unit: Unit
@@ -68,17 +73,21 @@ class Preset(Model):
     gate: GatePreset | None = None
     window: Span | None = None
     needs_base: bool = False
-    kind: Literal["gauge", "arrivals", "completions", "histogram", "event"] = "gauge"
+    kind: Kind = Kind.GAUGE
 
 
 class ReplicasPresetFile(Model):
-    """Where the replicas of a workload are read: spec.replicas, ready pods by number and, where known, by name."""
+    """Where the replicas of a workload are read: spec.replicas, ready pods by number and, where known, by name.
+
+    A pod's name is its owner's, which stands in the label `pods_of`, and what matches `pod_suffix`.
+    """
 
     about: str
     spec: SeriesPreset
     ready: SeriesPreset
     pods: SeriesPreset | None = None
     pods_of: Label | None = None
+    pod_suffix: str = "-[a-z0-9]+-[a-z0-9]+"
 
 
 class PresetFamily(Model):

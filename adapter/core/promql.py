@@ -11,7 +11,7 @@ from enum import StrEnum
 import promql_parser
 
 MAX_QUERY_CHARACTERS = 4000
-_PLAIN = re.compile(r"^[a-zA-Z0-9_-]$")
+_SPECIAL = re.compile(r"[^a-zA-Z0-9_\-\x80-\U0010ffff]")
 
 
 class QueryKind(StrEnum):
@@ -57,8 +57,8 @@ def quoted(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """The text as a regular expression (RE2) that matches just it."""
-    return "".join(character if _PLAIN.match(character) else "\\" + character for character in text)
+    """The text as a regular expression (RE2) that matches just it; RE2 refuses to escape what is not ASCII."""
+    return _SPECIAL.sub(lambda found: "\\" + found.group(), text)
 
 
 def with_range(query: str, seconds: float) -> str:

@@ -157,7 +157,7 @@ def _combine(plan: InputPlan, read: list[_SeriesReading], fresh_time: float | No
         else:
             values[entity] = outcome
     absent = [one.plan.name for one in read if one.plan.is_optional and not one.values and not one.bad]
-    if absent and values:
+    if absent and values and (plan.share is None or plan.share.instead is None):
         notes = (*notes, f"{plan.name}: {', '.join(absent)} unknown, counted as 0")
     # The first bad pod speaks for the input; the order is that of the pods' names.
     failure = None if values else next(iter(bad.values()), Missing(Reason.EMPTY, f"{plan.name}: no series matches"))
@@ -184,7 +184,11 @@ def _combine_entity(plan: InputPlan, read: list[_SeriesReading], entity: Entity)
         value = fsum(measured.value for measured in members.values())
         # Completions less what left the queue can come out a little below 0; fewer arrivals than none there are not.
         return Measured(max(0.0, value), time, is_late, parts)
+    instead = members.get(plan.share.instead or "")
+    if instead is not None and not any(name in members for name in plan.share.of):
+        return Measured(instead.value, time, is_late, parts)
     whole = fsum(members[name].value for name in plan.share.of if name in members)
     if whole <= 0:
         return Missing(Reason.NOT_A_NUMBER, f"{plan.name}: {'/'.join(entity)}: a share of 0 is no number")
-    return Measured(members[plan.share.used].value / whole, time, is_late, parts)
+    used = members.get(plan.share.used)  # absent only if optional: a share of errors where none was counted yet
+    return Measured((used.value if used is not None else 0.0) / whole, time, is_late, parts)

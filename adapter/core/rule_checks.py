@@ -12,6 +12,7 @@ from adapter.core.combining import CombinePlan
 from adapter.core.demand import TermPlan
 from adapter.core.documents import Path
 from adapter.core.guards import GuardPlan, plan_guard
+from adapter.core.input_kinds import UNFIT
 from adapter.core.plans import InputPlan, PolicyPlan
 from adapter.core.policy import Capacity, Policy
 from adapter.core.policy_references import references
@@ -191,9 +192,8 @@ def _check_unit(one: InputPlan, kind: str, path: Path, report: Report) -> bool:
             path, "mean-latency", message, "use a preset of a histogram, or an own query of its buckets with quantile"
         )
         return False
-    if kind == "throughput" and one.kind == "completions":
-        message = "completions saturate at capacity, so they never ask for more; throughput wants arrivals"
-        report(path, "completions-saturate", message, "use vllm/request-arrivals or the gateway's request counter")
+    if one.kind in UNFIT:
+        report(path, *UNFIT[one.kind])
         return False
     return True
 

@@ -24,6 +24,7 @@ class Unit(StrEnum):
     BYTES = "bytes"
     SECONDS = "seconds"
     PER_SECOND = "per_second"
+    CELSIUS = "celsius"
 
     @property
     def base(self) -> "Unit":

@@ -148,20 +148,16 @@ def say(console: Console, *lines: str) -> None:
         console.print(line, soft_wrap=True, markup=False)
 
 
-def is_policy_file(path: Path) -> bool:
-    """Whether a file of a policy folder holds policies; tests and tables lie beside them."""
-    return not path.name.endswith(".test.yaml") and "kind: ScalingPolicy" in path.read_text(encoding="utf-8")
-
-
 def write_policies(choices: Choices, folder: Path) -> None:
     """The policies at the tempo of the trace, each in a file of its own name."""
     folder.mkdir()
-    files = sorted(one for one in choices.policies.glob("*.yaml") if is_policy_file(one))
-    if not files:
-        raise ValueError(f"{choices.policies} has no *.yaml; give a folder with policies")
+    files = sorted(one for one in choices.policies.glob("*.yaml") if not one.name.endswith(".test.yaml"))
     for file in files:
         text = at_tempo(file.read_text(encoding="utf-8"), choices.speed)
-        (folder / file.name).write_text(text, encoding="utf-8")
+        if text:
+            (folder / file.name).write_text(text, encoding="utf-8")
+    if not any(folder.iterdir()):
+        raise ValueError(f"{choices.policies} has no *.yaml with a policy; give a folder with policies")
 
 
 def introduction(choices: Choices) -> list[str]:

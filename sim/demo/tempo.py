@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from adapter.core.policy import KIND
 from adapter.core.units import parse_duration, parse_rate
 from sim.demo.player import SCRAPE_SECONDS
 
@@ -28,12 +29,21 @@ class TempoError(ValueError):
 
 
 def at_tempo(text: str, speed: float) -> str:
-    """The policies of a YAML text for a trace played at this speed."""
+    """The policies of a YAML text for a trace played at this speed; what says that it is something else is left out.
+
+    An HPA may lie beside its policy, as it may where policies are read; a text without policies gives an empty one.
+    """
     try:
-        documents = [one for one in yaml.safe_load_all(text) if one is not None]
+        documents = [one for one in yaml.safe_load_all(text) if one is not None and not _is_foreign(one)]
+        if not documents:
+            return ""
         return yaml.safe_dump_all([_policy(one, speed) for one in documents], sort_keys=False)
     except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise TempoError(f"this is no policy: {error}; `scaleproof check` tells more") from error
+
+
+def _is_foreign(document: object) -> bool:
+    return isinstance(document, dict) and document.get("kind", KIND) != KIND
 
 
 def _policy(document: dict[str, Any], speed: float) -> dict[str, Any]:

@@ -274,8 +274,8 @@ def test_a_rate_of_one_sample_and_a_preset_of_which_a_series_is_missing_are_empt
 
 def test_a_share_of_no_memory_at_all_is_not_a_number() -> None:
     loaded = policy("""\
-  inputs: {vram: {preset: dcgm/vram-free-ratio}}
-  terms: {v: {headroom: vram, keep_free: 10%}}
+  inputs: {vram: {preset: dcgm/vram-used-ratio}}
+  terms: {v: {headroom: vram, base: 0, keep_free: 10%}}
   publish: {metric: m}
 """)
     series = [one(f"DCGM_FI_DEV_FB_{name}", 0, pod="a", UUID="g") for name in ("USED", "FREE")]

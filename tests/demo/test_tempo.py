@@ -29,6 +29,12 @@ def spec(speed: float) -> dict:
     return yaml.safe_load(at_tempo(POLICY, speed))["spec"]
 
 
+def test_an_hpa_beside_its_policy_is_left_out():
+    hpa = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: m}\nspec: {maxReplicas: 3}\n"
+    assert at_tempo(hpa, 10) == ""
+    assert at_tempo(f"{hpa}---{POLICY}", 10) == at_tempo(POLICY, 10)
+
+
 def test_rates_are_multiplied_and_durations_divided():
     fast = spec(10)
     assert fast["capacity"] == {"rate_per_replica": "44/s", "cold_start": "12000ms"}

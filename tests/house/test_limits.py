@@ -32,8 +32,8 @@ def test_every_module_says_what_it_is_for_and_a_package_says_no_more(path: Path)
         assert len(tree.body) == 1, f"{path} holds more than its docstring"
 
 
-def test_the_page_on_policies_names_every_preset_reason_and_warning() -> None:
-    page = (ROOT / "docs/policy.md").read_text()
+def test_the_pages_on_policies_and_presets_name_every_preset_reason_and_warning() -> None:
+    page = (ROOT / "docs/policy.md").read_text() + (ROOT / "docs/presets.md").read_text()
     inputs, replicas = load_presets().names()
     codes = set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', (ROOT / "adapter/core/lints.py").read_text()))
     missing = [
