@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find adapter sim policies -type f -not -path '*/__pycache__/*') pyproject.toml README.md
 ARGS ?=
 
-.PHONY: setup demo check test lint types fast slow clean packages real-parts build/controlplane
+.PHONY: setup demo check test lint types fast slow clean packages real-parts build/controlplane build/oracle
 
 setup: $(VENV)/.wheel
 
@@ -22,6 +22,10 @@ $(VENV)/.wheel: $(VENV)/.python $(SOURCES)
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt build/wheel/scaleproof-*.whl
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --force-reinstall build/wheel/scaleproof-*.whl
 	touch $@
+
+# The unmodified HPA controller in virtual time, which the model is held against.
+build/oracle:
+	@tests/build_go.sh oracle
 
 demo: setup
 	$(BIN)/scaleproof demo $(ARGS)
@@ -40,7 +44,7 @@ fast: setup
 check: lint types fast
 
 # What the slow tests need and `make check` does not; cold it takes 5 minutes, so `make test` builds it beside the check.
-real-parts: packages build/controlplane
+real-parts: packages build/controlplane build/oracle
 
 packages:
 	@tests/packages.sh

@@ -17,6 +17,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("adapter.serving", "Serve scaling signals through the external metrics API."),
     "check": ("adapter.checking", "Check policies: what is wrong, where, and what to do about it."),
     "demo": ("sim.demo.command", "Show signals live from a bundled trace: no cluster, Prometheus or GPU."),
+    "bench": ("sim.bench", "Measure speed and memory of a part, with the floor of this machine beside it."),
+    "conformance": ("sim.conformance", "Hold the HPA model against recorded decisions of the real controller."),
 }
 """Sub-command → (module that has a Typer `app` with that one command, one line of help)."""
 

@@ -140,7 +140,10 @@ class _Reader:
         if not node.tag.startswith("tag:yaml.org,2002:") or "python/" in node.tag:
             self.add(node, "yaml-tag", f"the tag {node.tag} is not read", "remove the tag")
             return None
-        return plain_scalar(text)
+        value = plain_scalar(text)
+        # PyYAML takes `1e3` for text; anything else it takes for text is text, such as `!!str 5`.
+        is_text = node.tag == "tag:yaml.org,2002:str" and not isinstance(value, float)
+        return text if is_text else value
 
     def add(self, node: Node, code: str, message: str, fix: str) -> None:
         self.problems.append(Problem(self.file, _position(node), code, message, fix))

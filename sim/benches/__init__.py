@@ -1,0 +1,1 @@
+"""The benches by name, each a module with a `measure` function."""

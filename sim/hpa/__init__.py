@@ -1,0 +1,1 @@
+"""The HorizontalPodAutoscaler of Kubernetes, decision by decision, as pure functions."""
