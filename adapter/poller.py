@@ -112,7 +112,7 @@ class PolicyPoller:
         for old in [one for one in self._ticks if one <= k - self._plan.memory_ticks]:
             del self._ticks[old]
         window = [self._ticks[one] for one in sorted(self._ticks)]
-        groups = evaluate(self._plan, self._loaded.terms, self._loaded.guards, window)
+        groups = evaluate(self._plan, self._loaded.rules, window)
         self._board.publish(self._loaded, t, groups)
         self._telemetry.evaluated(self._loaded, t, groups, clock.monotonic() - started)
 

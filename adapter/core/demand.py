@@ -12,6 +12,7 @@ from math import fsum, inf
 from adapter.core.coverage import Coverage
 from adapter.core.expressions import Expression
 from adapter.core.reasons import Missing
+from adapter.core.shaping import ShapePlan
 
 BOUND_SLACK = 1.05
 """A value above its bound by more than this is a unit mistaken, not a measurement."""
@@ -59,6 +60,7 @@ class TermPlan:
     latency: LatencyRule | None = None
     numbers: tuple[Expression, Expression] | None = None
     inputs: tuple[str, ...] = ()
+    shape: ShapePlan | None = None
 
 
 @dataclass(frozen=True, slots=True)

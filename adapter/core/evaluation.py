@@ -9,32 +9,47 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from adapter.core.demand import Contribution, TermPlan, add_up
+from adapter.core.bounds import bound
+from adapter.core.combining import combine
+from adapter.core.demand import Contribution
 from adapter.core.explaining import explain, input_why, term_why
 from adapter.core.group_memory import GroupMemory
 from adapter.core.guard_causes import held
-from adapter.core.guards import GuardPlan
 from adapter.core.plans import PolicyPlan
+from adapter.core.policy import Policy
 from adapter.core.publishing import Decision, publish
 from adapter.core.readings import GroupKey
 from adapter.core.reasons import Missing, Reason
+from adapter.core.rules import Rules
 from adapter.core.signals import GroupSignal, NoSignal, Signal
-from adapter.core.term_demand import contributions
+from adapter.core.term_demand import contributions, interval
 from adapter.core.ticks import Tick
 
 
-def evaluate(
-    plan: PolicyPlan, terms: Sequence[TermPlan], guards: Sequence[GuardPlan], ticks: Sequence[Tick]
-) -> tuple[GroupSignal, ...]:
+def evaluate(plan: PolicyPlan, rules: Rules, ticks: Sequence[Tick]) -> tuple[GroupSignal, ...]:
     """The signal of every group that is declared or was seen in the memory; `ticks` are oldest first, not empty."""
-    labels = tuple(plan.policy.spec.by)
-    fixed = plan.policy.spec.publish.labels
-    return tuple(
-        GroupSignal(
-            {**fixed, **dict(zip(labels, group, strict=True))}, _outcome(GroupMemory(plan, ticks, group), terms, guards)
-        )
-        for group in _groups(plan, ticks)
-    )
+    found = []
+    for group in _groups(plan, ticks):
+        own = rules.overrides.get(group[0], rules) if group else rules
+        outcome = _outcome(GroupMemory(plan, ticks, group), own)
+        found.append(GroupSignal(group_labels(plan.policy, group), outcome))
+    return tuple(found)
+
+
+def group_labels(policy: Policy, group: GroupKey) -> dict[str, str]:
+    """The labels a group is served with; a value that no Kubernetes selector can carry gets an alias.
+
+    A label value has at most 63 characters of letters, digits, - _ and ., and begins and ends with a letter or digit. A
+    slash, as in meta-llama/Llama-3.1-8B, becomes two underscores.
+    """
+    aliased = {label: alias(value) for label, value in zip(policy.spec.by, group, strict=True)}
+    return {**policy.spec.publish.labels, **aliased}
+
+
+def alias(value: str) -> str:
+    """A label value as Kubernetes can carry it; the value itself where it can."""
+    plain = "".join(one if one.isascii() and (one.isalnum() or one in "-_.") else "__" for one in value)
+    return plain[:63].strip("-_.") or "none"
 
 
 def _groups(plan: PolicyPlan, ticks: Sequence[Tick]) -> list[GroupKey]:
@@ -47,23 +62,25 @@ def _groups(plan: PolicyPlan, ticks: Sequence[Tick]) -> list[GroupKey]:
     return sorted(seen)
 
 
-def _outcome(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[GuardPlan]) -> Signal | NoSignal:
-    demands = [(term, contributions(memory, term)) for term in terms]
+def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
+    demands = [(term, contributions(memory, term)) for term in rules.terms]
     every = [one for _, ones in demands for one in ones]
-    intervals = [add_up(ones) for _, ones in demands]
-    up = max((low for low, _ in intervals), default=0.0)
-    down = max(up, max((high for _, high in intervals), default=0.0))
-    holds = held(memory, terms, guards)
+    intervals = {term.name: interval(memory, term, ones) for term, ones in demands}
+    up, down = combine(rules.combine, intervals)
+    holds = held(memory, rules.terms, rules.guards)
     if any(one.is_holding for one in holds):
         down = inf if memory.replicas.n is None else max(down, memory.replicas.n)
+    up, down, limited = bound(rules.bounds, up, down, memory.past_replicas(rules.bounds.memory))
+    is_plain = len(every) == 1 and every[0].up == up and every[0].down == down
     decision = Decision(
         up=up,
         down=down,
         n=memory.replicas.n,
-        totals=(every[0].low, every[0].high) if len(every) == 1 else None,
+        totals=(every[0].low, every[0].high) if is_plain else None,
         divisor=every[0].component.divisor_up if every else 1.0,
     )
-    published = publish(memory.plan.policy.spec.publish, decision)
+    floor, ceiling, scheduled = rules.limits_at(memory.now.t)
+    published = publish(memory.plan.policy.spec.publish, decision, floor, ceiling)
     why = explain(
         memory.plan,
         memory.now.t,
@@ -75,8 +92,8 @@ def _outcome(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[Gu
             input_why(one, memory.reading(name, memory.now), _is_covered(name, every))
             for name, one in memory.plan.inputs.items()
         ],
-        [term_why(term, ones, interval) for (term, ones), interval in zip(demands, intervals, strict=True)],
-        [one.text for one in holds],
+        [term_why(term, ones, intervals[term.name]) for term, ones in demands],
+        [f"combine {rules.combine.text}", *(one.text for one in holds), *limited, *scheduled],
     )
     missing = _refusal(memory.plan, every) or _undecided(memory, every, decision) or published.missing
     if missing is not None:

@@ -72,11 +72,10 @@ def explain(
     published: Published,
     inputs: Sequence[InputWhy],
     terms: Sequence[TermWhy],
-    guards: Sequence[str],
+    steps: Sequence[str],
 ) -> Why:
     """The whole account of one evaluation."""
     asked = f"asked at t - {show_duration(plan.offset)}"
-    steps = (asked, f"combine {plan.policy.spec.combine}", *guards, *published.steps)
     notes = tuple(one.message for one in inputs if one.reason is None and one.message)
     if replicas.missing is not None:
         notes = (*notes, replicas.missing.message)
@@ -90,6 +89,6 @@ def explain(
         n=replicas.n,
         ready=replicas.ready,
         decided_by=decided_by(decision, terms),
-        steps=steps,
+        steps=(asked, *steps, *published.steps),
         notes=notes,
     )

@@ -6,6 +6,7 @@ arguments, so that everything asked of it is a function of the ticks.
 
 from collections.abc import Sequence
 
+from adapter.core.bounds import Replicas
 from adapter.core.conditions import variables
 from adapter.core.coverage import ReplicaState
 from adapter.core.expressions import Expression
@@ -23,6 +24,10 @@ class GroupMemory:
         self.now = ticks[-1]
         self.replicas = replica_state(plan, self.now, group)
 
+    def until(self, place: int) -> "GroupMemory":
+        """The memory as it was at an earlier tick."""
+        return GroupMemory(self.plan, self.ticks[: place + 1], self.group)
+
     def reading(self, name: str, tick: Tick) -> Reading:
         """An input at a tick."""
         return tick.inputs[name].of(self.group, name)
@@ -30,6 +35,12 @@ class GroupMemory:
     def replicas_at(self, tick: Tick) -> ReplicaState:
         """The replicas at a tick."""
         return self.replicas if tick is self.now else replica_state(self.plan, tick, self.group)
+
+    def past_replicas(self, seconds: float) -> list[Replicas]:
+        """N and ready pods at the ticks of the last seconds, oldest first, the last is now."""
+        inside = [tick for tick in self.ticks if self.now.t - tick.t <= seconds]
+        states = [(tick.t, self.replicas_at(tick)) for tick in inside]
+        return [Replicas(t, state.n, state.ready) for t, state in states]
 
     def seen(self, name: str) -> set[Entity]:
         """Every pod that reported the input at any tick."""

@@ -24,6 +24,7 @@ from adapter.core.policy_fields import (
     Wait,
 )
 from adapter.core.policy_inputs import Input, Replicas
+from adapter.core.policy_stability import Budget, CombineRule, Schedule, Stability
 from adapter.core.policy_terms import Term
 from adapter.core.refusals import refuse
 
@@ -82,6 +83,8 @@ class Publish(Model):
     as_: Literal["replicas", "total", "ratio"] = Field(alias="as", default="replicas")
     floor: NotNegative | None = None
     ceiling: Number | None = None
+    schedule: tuple[Schedule, ...] = ()
+    budget: Budget | None = None
     sum: bool = False
     labels: dict[Label, str] = Field(default_factory=dict)
 
@@ -93,6 +96,14 @@ class Publish(Model):
         return self
 
 
+class Override(Model):
+    """What is different for one group of a fleet."""
+
+    capacity: Capacity | None = None
+    floor: NotNegative | None = None
+    ceiling: Number | None = None
+
+
 class Spec(Model):
     """The rules of one policy."""
 
@@ -101,11 +112,13 @@ class Spec(Model):
     scrape_interval: Span = 15.0
     offset: Wait | None = None
     by: dict[Label, tuple[str, ...]] = Field(default_factory=dict)
+    overrides: dict[str, Override] = Field(default_factory=dict)
     replicas: Replicas | None = None
     inputs: dict[InputName, Input] = Field(min_length=1, max_length=MAX_INPUTS)
     capacity: Capacity = Capacity()
     terms: dict[InputName, Term] = Field(min_length=1, max_length=MAX_TERMS)
-    combine: Literal["max"] = "max"
+    combine: CombineRule = "max"
+    stability: Stability = Stability()
     guards: tuple[Guard, ...] = ()
     publish: Publish
 

@@ -11,9 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from adapter.core.demand import TermPlan
 from adapter.core.documents import Document, Path, read_documents
-from adapter.core.guards import GuardPlan
 from adapter.core.plans import PolicyPlan
 from adapter.core.policy import API_VERSION, KIND, Capacity, Guard, HoldScaleDown, Metadata, Policy, Publish, Spec
 from adapter.core.policy_checks import check_policy
@@ -21,6 +19,7 @@ from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, Rep
 from adapter.core.policy_terms import TERM_KINDS, Drain, UpDown
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Position, Problem, has_errors
+from adapter.core.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +28,7 @@ class LoadedPolicy:
 
     policy: Policy
     plan: PolicyPlan
-    terms: tuple[TermPlan, ...]
-    guards: tuple[GuardPlan, ...]
+    rules: Rules
     document: Document
 
 
@@ -68,10 +66,10 @@ def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPo
         found = [_problem(document, one) for one in error.errors(include_url=False)]
         # A union that fits nothing is reported once a member; the first says enough.
         return None, list({(one.position, one.code): one for one in reversed(found)}.values())[::-1]
-    plan, terms, guards, problems = check_policy(policy, document, library)
-    if plan is None or has_errors(problems):
+    plan, rules, problems = check_policy(policy, document, library)
+    if plan is None or rules is None or has_errors(problems):
         return None, problems
-    return LoadedPolicy(policy, plan, terms, guards, document), problems
+    return LoadedPolicy(policy, plan, rules, document), problems
 
 
 def _problem(document: Document, error: Mapping[str, Any]) -> Problem:

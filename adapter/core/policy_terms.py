@@ -4,9 +4,9 @@ Models only; the arithmetic stands in demand.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Tag, model_validator
 
 from adapter.core.policy_fields import (
     Directed,
@@ -18,6 +18,7 @@ from adapter.core.policy_fields import (
     Share,
     Span,
 )
+from adapter.core.refusals import between, refuse
 from adapter.core.units import Unit, parse_bytes, parse_number, parse_share
 
 
@@ -28,10 +29,45 @@ class UpDown(Model):
     down: object
 
 
+class WindowShape(Model):
+    """What is taken of a term's demand over a window; `sustained` takes min upwards, max downwards."""
+
+    window: Span | None = None
+    take: (
+        Literal["max", "min", "mean", "ewma"] | Annotated[float, between(parse_number, 0, 1, "from 0 to 1")] | None
+    ) = None
+    sustained: Span | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> "WindowShape":
+        if (self.sustained is None) == (self.window is None) or (self.window is None) != (self.take is None):
+            raise refuse("shape", "a shape names window and take, or sustained", SHAPE_FORMS)
+        return self
+
+
+SHAPE_FORMS = "write {window: 2m, take: max} (or min, mean, ewma, 0.9), or {sustained: 1m}"
+
+
+class TrendShape(Model):
+    """A straight line through the window, looked ahead by the horizon (the cold start where nothing is said)."""
+
+    window: Span
+    horizon: Span | None = None
+
+
+class Shape(Model):
+    """How a term's demand is shaped over time, by direction."""
+
+    up: WindowShape | None = None
+    down: WindowShape | None = None
+    trend: TrendShape | None = None
+
+
 class TermBase(Model):
     """What every term may say."""
 
     when: str | None = None
+    shape: Shape | None = None
 
 
 class Drain(Model):

@@ -57,8 +57,8 @@ class Published:
     missing: Missing | None = None
 
 
-def publish(rule: Publish, decision: Decision) -> Published:
-    """The number to serve for a decision."""
+def publish(rule: Publish, decision: Decision, floor: float | None, ceiling: float | None) -> Published:
+    """The number to serve for a decision, within the floor and ceiling in force."""
     value = decision.replicas
     steps = [f"N clamped into [U, D]: {value:.6g}"]
     match rule.as_:
@@ -72,12 +72,12 @@ def publish(rule: Publish, decision: Decision) -> Published:
             steps.append(f"as ratio: ÷ N {decision.n:g} = {value:.6g}")
         case "replicas":
             pass
-    if rule.floor is not None and value < rule.floor:
-        value = rule.floor
-        steps.append(f"floor {rule.floor:g}")
-    if rule.ceiling is not None and value > rule.ceiling:
-        value = rule.ceiling
-        steps.append(f"ceiling {rule.ceiling:g}")
+    if floor is not None and value < floor:
+        value = floor
+        steps.append(f"floor {floor:g}")
+    if ceiling is not None and value > ceiling:
+        value = ceiling
+        steps.append(f"ceiling {ceiling:g}")
     if not value <= MAX_VALUE:
         return Published(0, tuple(steps), Missing(Reason.TOO_LARGE, f"{value:g} is above {MAX_VALUE}"))
     milli = milli_of_replicas(value) if rule.as_ == "replicas" else milli_of_value(value)
@@ -85,8 +85,8 @@ def publish(rule: Publish, decision: Decision) -> Published:
 
 
 def _total(decision: Decision) -> float:
-    if decision.totals is None:
-        raise ValueError("a total needs a policy of one term with one input")
+    if decision.totals is None:  # shaped or bounded: what it is in replicas, times what one replica takes
+        return decision.replicas * decision.divisor
     match decision.side:
         case Side.UP:
             return decision.totals[0]

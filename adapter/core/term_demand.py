@@ -4,21 +4,35 @@ A sum over pods with the rule for missing data; a latency, which steps at most o
 the kind, the answer is contributions whose demands add up to [U, D].
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
 from adapter.core.conditions import inputs_in
 from adapter.core.coverage import Coverage, cover, is_per_pod
-from adapter.core.demand import BOUND_SLACK, Component, Contribution, LatencyRule, TermPlan, contribute
+from adapter.core.demand import BOUND_SLACK, Component, Contribution, LatencyRule, TermPlan, add_up, contribute
 from adapter.core.expressions import Expression
 from adapter.core.group_memory import GroupMemory
 from adapter.core.plans import InputPlan
 from adapter.core.policy_inputs import MissingRule
 from adapter.core.reasons import Missing, Reason
 from adapter.core.series_readings import Measured, Reading
+from adapter.core.shaping import Point, shape
 from adapter.core.ticks import Tick
 
 _UNKNOWN_WHEN = Missing(Reason.EMPTY, "what a term's when names has no value")
+
+
+def interval(memory: GroupMemory, term: TermPlan, ones: Sequence[Contribution]) -> tuple[float, float]:
+    """U and D of a term now, from its contributions now, and shaped by those of the ticks before where it says so."""
+    up, down = add_up(ones)
+    if term.shape is None:
+        return up, down
+    points = []
+    for place, tick in enumerate(memory.ticks[:-1]):
+        if memory.now.t - tick.t < term.shape.window:
+            points.append(Point(tick.t, *add_up(contributions(memory.until(place), term))))
+    return shape(term.shape, [*points, Point(memory.now.t, up, down)])
 
 
 def contributions(memory: GroupMemory, term: TermPlan) -> list[Contribution]:

@@ -19,12 +19,15 @@ from adapter.core.policy_terms import (
     ExpressionTerm,
     HeadroomTerm,
     LatencyTerm,
+    Shape,
     TermBase,
     ThroughputTerm,
     UpDown,
     UtilizationTerm,
+    WindowShape,
     parse_amount,
 )
+from adapter.core.shaping import ShapePlan, TrendRule, WindowRule
 from adapter.core.units import Unit, show_duration
 
 MIN_DRAIN_SECONDS = 60.0
@@ -39,7 +42,11 @@ class TermError(ValueError):
 
 
 def plan_term(name: str, term: TermBase, inputs: dict[str, InputPlan], capacity: Capacity) -> TermPlan:
-    """What a term computes; TermError where it cannot be computed."""
+    """What a term computes, its shape and the inputs it reads; TermError where it cannot be computed."""
+    return replace(with_inputs(_plan(name, term, inputs, capacity), inputs), shape=plan_shape(term.shape, capacity))
+
+
+def _plan(name: str, term: TermBase, inputs: dict[str, InputPlan], capacity: Capacity) -> TermPlan:
     when = _expression(term.when, ("when",), inputs, wants=bool) if term.when is not None else None
     match term:
         case ThroughputTerm():
@@ -76,29 +83,55 @@ def with_inputs(term: TermPlan, inputs: Iterable[str]) -> TermPlan:
     return replace(term, inputs=tuple(sorted(read)))
 
 
+def plan_shape(said: Shape | None, capacity: Capacity) -> ShapePlan | None:
+    """How a term is shaped; None where nothing is said."""
+    if said is None or (said.up is None and said.down is None and said.trend is None):
+        return None
+    trend = None
+    if said.trend is not None:
+        trend = TrendRule(said.trend.window, said.trend.horizon or capacity.cold_start or MIN_DRAIN_SECONDS)
+    return ShapePlan(_window(said.up, "min"), _window(said.down, "max"), trend)
+
+
+def _window(said: WindowShape | None, sustained: str) -> WindowRule | None:
+    if said is None:
+        return None
+    if said.sustained is not None:
+        return WindowRule(said.sustained, sustained)
+    return WindowRule(said.window or 0.0, said.take if said.take is not None else sustained)
+
+
+def plan_combination(text: str, terms: Iterable[str]) -> Expression:
+    """The expression that combines terms by their names."""
+    known = [name.replace("-", "_") for name in terms]
+    return _compiled(text, ("expression",), known, "term", wants=float)
+
+
 def plan_condition(text: str, inputs: dict[str, InputPlan]) -> Expression:
     """The condition of a guard."""
     return _expression(text, (), inputs, wants=bool)
 
 
 def _expression(text: str, path: tuple[str, ...], inputs: dict[str, InputPlan], wants: type) -> Expression:
+    return _compiled(text, path, names_of(inputs), "input", wants)
+
+
+def _compiled(text: str, path: tuple[str, ...], known: list[str], noun: str, wants: type) -> Expression:
     """A compiled expression whose names exist and whose result is of the kind wanted; TermError otherwise."""
     try:
         found = parse_expression(text)
     except ExpressionError as error:
         raise TermError(path, "expression", f"{error} (column {error.column} of the text)", "correct it") from error
-    known = names_of(inputs)
     for name in found.names:
         if name not in known:
             close = get_close_matches(name, known, n=1)
             fix = f"did you mean {close[0]}?" if close else f"names: {', '.join(known)}"
-            raise TermError(path, "unknown-input", f'the expression names "{name}", which is no input', fix)
+            raise TermError(path, f"unknown-{noun}", f'the expression names "{name}", which is no {noun}', fix)
     result = found.evaluate(dict.fromkeys(found.names, 0.5))
     if result is not None and isinstance(result, bool) is not (wants is bool):
         is_wanted = "true or false" if wants is bool else "a number of replicas"
-        raise TermError(
-            path, "expression", f"the expression does not give {is_wanted}", f"write one that gives {is_wanted}"
-        )
+        message = f"the expression does not give {is_wanted}"
+        raise TermError(path, "expression", message, f"write one that gives {is_wanted}")
     return found
 
 

@@ -107,7 +107,7 @@ def tick(
 
 def outcomes(loaded: LoadedPolicy, *ticks: Tick) -> tuple[GroupSignal, ...]:
     """What the policy publishes at the last tick."""
-    return evaluate(loaded.plan, loaded.terms, loaded.guards, ticks)
+    return evaluate(loaded.plan, loaded.rules, ticks)
 
 
 def outcome(loaded: LoadedPolicy, *ticks: Tick) -> Signal | NoSignal:
