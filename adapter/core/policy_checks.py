@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from adapter.core import promql
 from adapter.core.documents import Document, Path
+from adapter.core.lint_subject import Subject
 from adapter.core.lints import lint
 from adapter.core.plans import PolicyPlan, plan_policy, workload_pods
 from adapter.core.policy import Policy
@@ -38,7 +39,7 @@ def check_policy(
     plan = plan_policy(policy, library)
     rules = check_rules(policy, plan, report)
     if not has_errors(problems):
-        problems += lint(policy, plan, rules.terms, rules.guards, document)
+        problems += lint(Subject(policy, plan, rules.terms, rules.guards, library), document)
     return plan, rules, problems
 
 

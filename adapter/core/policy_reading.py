@@ -85,9 +85,10 @@ def _problem(document: Document, error: Mapping[str, Any]) -> Problem:
         return Problem(document.file, document.value_at(path[:-1]), "required-key", message, fix)
     context = error.get("ctx") or {}
     fix = str(context.get("fix", "")) or FORMS.get(kind, "")
-    code = kind if "-" in kind else "value-invalid"
+    is_own = "-" in kind or "fix" in context  # a refusal of ours, whose words stand for themselves
+    code = kind if is_own else "value-invalid"
     message = str(error["msg"]).replace("valid tuple", "list").replace("valid dictionary", "mapping")
-    if code == "value-invalid" and "-" not in kind:
+    if not is_own:
         message = f"{_shown(error.get('input'))}: {message[0].lower()}{message[1:]}"
     return Problem(document.file, document.value_at(path), code, f"{where}: {message}", fix)
 

@@ -1,0 +1,75 @@
+"""Shapes of PromQL that mislead: what an own query does to missing data, to counters and to idle times.
+
+Pure reading of a parsed query; what follows from a shape is the business of the lints.
+"""
+
+from collections.abc import Iterator
+
+import promql_parser as promql
+
+RATES = ("rate", "irate", "increase")
+
+
+def parts(query: str) -> list[promql.Expr]:
+    """The query's expression and everything in it, outer ones first; the query has been parsed before."""
+    return list(_walk(promql.parse(query)))
+
+
+def _walk(expression: promql.Expr) -> Iterator[promql.Expr]:
+    yield expression
+    match expression:
+        case promql.BinaryExpr():
+            yield from _walk(expression.lhs)
+            yield from _walk(expression.rhs)
+        case promql.Call():
+            for argument in expression.args:
+                yield from _walk(argument)
+        case promql.MatrixSelector():
+            yield from _walk(expression.vector_selector)
+        case promql.AggregateExpr() | promql.ParenExpr() | promql.UnaryExpr() | promql.SubqueryExpr():
+            yield from _walk(expression.expr)
+
+
+def metrics(query: str) -> list[str]:
+    """The names of the metrics that a query reads."""
+    return [one.name for one in parts(query) if isinstance(one, promql.VectorSelector) and one.name]
+
+
+def calls(query: str) -> set[str]:
+    """The names of the functions that a query calls."""
+    return {one.func.name for one in parts(query) if isinstance(one, promql.Call)}
+
+
+def has_number(query: str) -> bool:
+    """Whether a query has a number, which may convert a unit."""
+    return any(isinstance(one, promql.NumberLiteral) for one in parts(query))
+
+
+def fills_with_zero(query: str) -> bool:
+    """Whether `or vector(0)` stands in for what is missing."""
+    return any(
+        isinstance(one, promql.BinaryExpr) and str(one.op) == "or" and "vector" in _calls_of(one.rhs)
+        for one in parts(query)
+    )
+
+
+def divides_rates(query: str) -> bool:
+    """Whether a rate divides, which is 0 ÷ 0 when nothing happens."""
+    return any(
+        isinstance(one, promql.BinaryExpr) and str(one.op) == "/" and bool(_calls_of(one.rhs) & set(RATES))
+        for one in parts(query)
+    )
+
+
+def rates_a_sum(query: str) -> bool:
+    """Whether a rate is taken of an aggregate, in which a restart looks like traffic."""
+    return any(
+        isinstance(one, promql.Call)
+        and one.func.name in RATES
+        and any(isinstance(inner, promql.AggregateExpr) for argument in one.args for inner in _walk(argument))
+        for one in parts(query)
+    )
+
+
+def _calls_of(expression: promql.Expr) -> set[str]:
+    return {one.func.name for one in _walk(expression) if isinstance(one, promql.Call)}
