@@ -83,6 +83,7 @@ _HPA = {
     "hpa-tolerance-dropped": "This Kubernetes drops the tolerance",
     "hpa-tolerance-missing": "A tenth of the replicas is ignored",
     "hpa-up-window": "Two smoothings follow each other",
+    "hpa-zero-gate": "This Kubernetes refuses zero replicas by default",
     "hpa-zero-pod-inputs": "From zero replicas nothing asks for the first",
 }
 _HPA_ERRORS = {
