@@ -23,7 +23,7 @@ def silenced(policy: Policy) -> Mapping[str, str]:
     """The reasons of a policy by the code that each silences, empty where there is none."""
     text = policy.metadata.annotations.get(ANNOTATION, "")
     entries = list(_ENTRY.finditer(text))
-    ends = [entry.start() for entry in entries[1:]] + [len(text)]
+    ends = [*(entry.start() for entry in entries[1:]), len(text)][: len(entries)]
     return {entry.group(1): text[entry.end() : end].strip(" ,") for entry, end in zip(entries, ends, strict=True)}
 
 
