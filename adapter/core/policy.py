@@ -173,7 +173,7 @@ class Spec(Model):
     combine: CombineRule = Field(default="max", description="How the demands of the terms become one.")
     stability: Stability = Field(default=Stability(), description="What keeps a signal from moving, none by default.")
     guards: tuple[Guard, ...] = Field(default=(), description="What keeps replicas from going for a while.")
-    publish: Publish = Field(description="Under which name and in which unit the signal is served.")
+    publish: Publish = Field(description="What the HPA asks for and gets.")
 
     @field_validator("by", mode="before")
     @classmethod

@@ -81,27 +81,27 @@ def _matching(pattern: re.Pattern[str], what: str) -> Any:
 Label = Annotated[
     str,
     _matching(_LABEL, "a Prometheus label name (letters, digits and _)"),
-    written(text_form(_LABEL.pattern, "letters, digits and _")),
+    written(text_form(_LABEL.pattern, "a label name (letters, digits and _)")),
 ]
 InputName = Annotated[
     str,
     _matching(_IDENTIFIER, "a name of an input (letters, digits, _ and -)"),
-    written(text_form(_IDENTIFIER.pattern, "letters, digits, _ and -")),
+    written(text_form(_IDENTIFIER.pattern, "a name (letters, digits, _ and -)")),
 ]
 KubernetesName = Annotated[
     str,
     _matching(_NAME, "a Kubernetes name (lower-case letters, digits, - and .)"),
-    written(text_form(_NAME.pattern, "lower-case letters, digits, - and .")),
+    written(text_form(_NAME.pattern, "a name (lower-case letters, digits, - and .)")),
 ]
 KubernetesNamespace = Annotated[
     str,
     _matching(_NAMESPACE, "a Kubernetes namespace (lower-case letters, digits and -)"),
-    written(text_form(_NAMESPACE.pattern, "lower-case letters, digits and -")),
+    written(text_form(_NAMESPACE.pattern, "a namespace (lower-case letters, digits and -)")),
 ]
 MetricName = Annotated[
     str,
     _matching(_METRIC, "a metric name (letters, digits and _ . : | -, at most 253)"),
-    written(text_form(_METRIC.pattern, "letters, digits and _ . : | -, at most 253")),
+    written(text_form(_METRIC.pattern, "a metric name (letters, digits and _ . : | -, at most 253)")),
 ]
 
 
