@@ -4,6 +4,7 @@ Asks whether each series of each input exists and has the labels that tell pods 
 for values that are nearly the same. One deadline holds for all questions; what is not answered in time is said so.
 """
 
+import threading
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
@@ -39,7 +40,14 @@ class _Asker:
         if query not in self._answers:
             if self._whole.rest <= 0 or len(self._answers) >= MAX_QUESTIONS:
                 raise _Unanswered(f"not all could be asked in {TOTAL_SECONDS:g} s and {MAX_QUESTIONS} questions")
-            answer = self._source.instant(query, now(), Deadline(min(QUESTION_SECONDS, self._whole.rest)))
+            deadline = Deadline(min(QUESTION_SECONDS, self._whole.rest))
+            timer = threading.Timer(deadline.seconds, deadline.end)  # a server that drips outlasts any read's time-out
+            timer.daemon = True
+            timer.start()
+            try:
+                answer = self._source.instant(query, now(), deadline)
+            finally:
+                timer.cancel()
             if answer.failure is not None:
                 raise _Unanswered(answer.failure.message)
             self._answers[query] = [dict(series.labels) for series in answer.series]

@@ -4,6 +4,7 @@ Names that nothing defines, queries that do not parse, units that do not fit, ta
 What is likely to scale badly is a lint, in a module of its own.
 """
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 from adapter.core import promql
@@ -49,6 +50,7 @@ def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> No
         path: Path = ("spec", "inputs", name)
         if isinstance(declared, PresetInput):
             _check_preset((*path, "preset"), declared.preset, input_names, report)
+            _check_match((*path, "match"), declared.match, report)
         else:
             _check_query((*path, "query"), declared.query, report)
             if declared.freshness is not None:
@@ -66,6 +68,7 @@ def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> No
     replicas = policy.spec.replicas
     if isinstance(replicas, ReplicasPreset):
         _check_preset(("spec", "replicas", "preset"), replicas.preset, replica_names, report)
+        _check_match(("spec", "replicas", "match"), replicas.match, report)
         if not replicas.match:
             fix = "write match: {deployment: NAME}"
             report(
@@ -83,6 +86,18 @@ def _check_preset(path: Path, name: str, names: tuple[str, ...], report: Report)
     close = get_close_matches(name, names, n=1)
     fix = f"did you mean {close[0]}?" if close else f"known presets: {', '.join(names)}"
     report(path, "unknown-preset", f'no preset is called "{name}"', fix)
+
+
+def _check_match(path: Path, match: Mapping[str, str], report: Report) -> None:
+    """Regular expressions that Prometheus would refuse at every tick; its engine has no catastrophic ones."""
+    for label, value in match.items():
+        try:
+            promql.kind_of(promql.selector("x", {label: value}))
+        except ValueError:
+            message = (
+                f'"{value[1:61]}" is no regular expression that Prometheus reads (RE2: no look-around, bounded size)'
+            )
+            report((*path, label), "regex", message, "correct it, or leave out ~ where the value itself is meant")
 
 
 def _check_query(path: Path, query: str, report: Report) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from adapter.core.documents import Document, Path, read_documents
+from adapter.core.documents import MAX_PROBLEMS, Document, Path, read_documents
 from adapter.core.plans import PolicyPlan
 from adapter.core.policy import API_VERSION, KIND, Capacity, Guard, HoldScaleDown, Metadata, Policy, Publish, Spec
 from adapter.core.policy_checks import check_policy
@@ -63,7 +63,12 @@ def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPo
     try:
         policy = Policy.model_validate(document.value)
     except ValidationError as error:
-        found = [_problem(document, one) for one in error.errors(include_url=False)]
+        errors = error.errors(include_url=False)
+        found = [_problem(document, one) for one in errors[:MAX_PROBLEMS]]
+        if len(errors) > MAX_PROBLEMS:
+            message = f"the document has {len(errors)} problems, {MAX_PROBLEMS} of them are told"
+            last = max(one.position for one in found)
+            found.append(Problem(document.file, last, "too-many-problems", message, "put the first ones right"))
         # A union that fits nothing is reported once a member; the first says enough.
         return None, list({(one.position, one.code): one for one in reversed(found)}.values())[::-1]
     plan, rules, problems = check_policy(policy, document, library)

@@ -3,31 +3,33 @@
 Pure reading of a parsed query; what follows from a shape is the business of the lints.
 """
 
-from collections.abc import Iterator
-
 import promql_parser as promql
 
 RATES = ("rate", "irate", "increase")
 
 
 def parts(query: str) -> list[promql.Expr]:
-    """The query's expression and everything in it, outer ones first; the query has been parsed before."""
-    return list(_walk(promql.parse(query)))
+    """The query's expression and everything in it; the query has been parsed before."""
+    return _within(promql.parse(query))
 
 
-def _walk(expression: promql.Expr) -> Iterator[promql.Expr]:
-    yield expression
-    match expression:
-        case promql.BinaryExpr():
-            yield from _walk(expression.lhs)
-            yield from _walk(expression.rhs)
-        case promql.Call():
-            for argument in expression.args:
-                yield from _walk(argument)
-        case promql.MatrixSelector():
-            yield from _walk(expression.vector_selector)
-        case promql.AggregateExpr() | promql.ParenExpr() | promql.UnaryExpr() | promql.SubqueryExpr():
-            yield from _walk(expression.expr)
+def _within(expression: promql.Expr) -> list[promql.Expr]:
+    """An expression and everything in it, without recursion: a thousand signs in a row are nested as deep."""
+    found: list[promql.Expr] = []
+    rest = [expression]
+    while rest:
+        one = rest.pop()
+        found.append(one)
+        match one:
+            case promql.BinaryExpr():
+                rest += [one.lhs, one.rhs]
+            case promql.Call():
+                rest += one.args
+            case promql.MatrixSelector():
+                rest.append(one.vector_selector)
+            case promql.AggregateExpr() | promql.ParenExpr() | promql.UnaryExpr() | promql.SubqueryExpr():
+                rest.append(one.expr)
+    return found
 
 
 def metrics(query: str) -> list[str]:
@@ -66,10 +68,10 @@ def rates_a_sum(query: str) -> bool:
     return any(
         isinstance(one, promql.Call)
         and one.func.name in RATES
-        and any(isinstance(inner, promql.AggregateExpr) for argument in one.args for inner in _walk(argument))
+        and any(isinstance(inner, promql.AggregateExpr) for argument in one.args for inner in _within(argument))
         for one in parts(query)
     )
 
 
 def _calls_of(expression: promql.Expr) -> set[str]:
-    return {one.func.name for one in _walk(expression) if isinstance(one, promql.Call)}
+    return {one.func.name for one in _within(expression) if isinstance(one, promql.Call)}
