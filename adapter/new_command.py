@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 
 from adapter.bundled import load_presets
+from adapter.core.policy_fields import KubernetesName
 from adapter.core.policy_reading import read_policies
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Severity
@@ -46,7 +48,7 @@ def new(
     answers = Answers(
         name=name,
         namespace=namespace or _asked("namespace", "default"),
-        deployment=deployment or name,
+        deployment=_workload(deployment or name),
         engine=engine,
         model=model,
         per_replica=per_replica,
@@ -75,6 +77,13 @@ def _seconds(text: str, flag: str) -> float:
         return parse_duration(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=flag) from error
+
+
+def _workload(name: str) -> str:
+    try:
+        return TypeAdapter[str](KubernetesName).validate_python(name)
+    except ValidationError as error:
+        raise typer.BadParameter(error.errors()[0]["msg"], param_hint="--deployment") from error
 
 
 def _version(text: str) -> tuple[int, int]:
