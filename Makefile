@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find adapter sim policies -type f -not -path '*/__pycache__/*') pyproject.toml README.md
 ARGS ?=
 
-.PHONY: setup demo check test lint types fast slow clean packages real-parts build/controlplane build/oracle \
+.PHONY: setup demo check test lint types fast slow generated clean packages real-parts build/controlplane build/oracle \
 	build/promqlparse
 
 setup: $(VENV)/.wheel
@@ -69,6 +69,11 @@ test:
 	echo "waiting for the real parts (build/real-parts.log)"; \
 	wait $$real_parts || { cat build/real-parts.log; exit 1; }
 	@$(MAKE) --no-print-directory slow
+
+# What is written from the models and the presets; tests hold that it is current.
+generated: setup
+	$(BIN)/scaleproof schema >policies/schema.json
+	$(BIN)/scaleproof schema --output markdown >docs/reference.md
 
 slow: setup real-parts
 	$(BIN)/pytest -q -m slow

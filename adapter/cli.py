@@ -16,6 +16,9 @@ from typer.core import TyperGroup
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("adapter.serving", "Serve scaling signals through the external metrics API."),
     "check": ("adapter.checking", "Check policies: what is wrong, where, and what to do about it."),
+    "new": ("adapter.new_command", "Write a policy and its HPA for a workload, from flags or answers."),
+    "presets": ("adapter.preset_command", "List presets, show what one means, and the queries it asks."),
+    "schema": ("adapter.schema_command", "Write the JSON Schema of a policy for editors, or the language reference."),
     "demo": ("sim.demo.command", "Show signals live from a bundled trace: no cluster, Prometheus or GPU."),
     "bench": ("sim.bench", "Measure speed and memory of a part, with the floor of this machine beside it."),
     "conformance": ("sim.conformance", "Hold the HPA model against recorded decisions of the real controller."),

@@ -18,6 +18,9 @@ Path = tuple[str | int, ...]
 MAX_TEXT_CHARACTERS = 1_000_000
 MAX_NODES = 50_000
 MAX_DEPTH = 64
+MAX_DOCUMENTS = 5000
+MAX_PROBLEMS = 1000
+"""Problems of one document that are told; thousands have one cause, and each costs time."""
 
 _NULL = re.compile(r"^(|~|null|Null|NULL)$")
 _TRUE = re.compile(r"^(true|True|TRUE)$")
@@ -63,11 +66,17 @@ def read_documents(text: str, file: str, *, keep_broken: bool = False) -> tuple[
         loader = yaml.CSafeLoader(text)
     except UnicodeEncodeError:
         return [], [Problem(file, Position(), "yaml-syntax", "the text holds half of a surrogate pair", "write UTF-8")]
+    count = 0
     try:
         while loader.check_node():
             node = loader.get_node()
             if node is None:
                 continue
+            count += 1
+            if count > MAX_DOCUMENTS:
+                message = f"the file has more than {MAX_DOCUMENTS} documents"
+                problems.append(Problem(file, _position(node), "yaml-too-large", message, "split the file"))
+                break
             reader = _Reader(file)
             value = reader.read(node, (), 0)
             problems += reader.problems
@@ -149,7 +158,8 @@ class _Reader:
         return text if is_text else value
 
     def add(self, node: Node, code: str, message: str, fix: str) -> None:
-        self.problems.append(Problem(self.file, _position(node), code, message, fix))
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(self.file, _position(node), code, message, fix))
 
 
 def plain_scalar(text: str) -> object:

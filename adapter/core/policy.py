@@ -5,18 +5,18 @@ ignored. Positions in the file, lints and presets are the business of other modu
 """
 
 from math import prod
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from adapter.core.policy_fields import (
-    KUBERNETES_NAME,
-    KUBERNETES_NAMESPACE,
-    METRIC_NAME,
     Every,
     InputName,
+    KubernetesName,
+    KubernetesNamespace,
     Label,
     Memory,
+    MetricName,
     Model,
     NotNegative,
     Number,
@@ -41,27 +41,44 @@ MAX_GROUPS = 10_000
 class Metadata(Model):
     """Name and namespace, by Kubernetes' own rules; labels and annotations are carried and not read."""
 
-    name: Annotated[str, KUBERNETES_NAME]
-    namespace: Annotated[str, KUBERNETES_NAMESPACE]
-    labels: dict[str, str] = Field(default_factory=dict)
-    annotations: dict[str, str] = Field(default_factory=dict)
+    name: KubernetesName = Field(description="Name of the policy, unique in its namespace.")
+    namespace: KubernetesNamespace = Field(
+        description="Namespace of the workload and its HPA; presets read the series of this namespace."
+    )
+    labels: dict[str, str] = Field(default_factory=dict, description="Carried and not read.")
+    annotations: dict[str, str] = Field(
+        default_factory=dict,
+        description="Carried; scaleproof.dev/ignore names the lints to silence, each with a reason.",
+    )
 
 
 class Capacity(Model):
     """What one replica can do, measured, and how long a new one needs."""
 
-    rate_per_replica: Rate | None = None
-    cold_start: Span | None = None
+    rate_per_replica: Rate | None = Field(
+        default=None, description="Throughput of one saturated replica, measured, e.g. 4.4/s."
+    )
+    cold_start: Span | None = Field(
+        default=None, description="Time from the wish for a replica until it serves: image, weights and warm-up."
+    )
 
 
 class Hold(Model):
     """What a guard waits for, for how long after it was last so, and for how long at most without a break."""
 
-    after: Literal["oom-kill", "restart", "xid"] | None = None
-    when: str | None = None
-    alert: Annotated[str, METRIC_NAME] | None = None
-    for_: Span = Field(alias="for", default=600.0)
-    max: Span = 1800.0
+    after: Literal["oom-kill", "restart", "xid"] | None = Field(
+        default=None,
+        description=(
+            "Hold after an event of the workload's pods: a kill for memory, a container's restart, or "
+            "a change of the XID error code of a GPU."
+        ),
+    )
+    when: str | None = Field(
+        default=None, description='Hold while this expression over the inputs is true, e.g. "vram > 95%".'
+    )
+    alert: MetricName | None = Field(default=None, description="Hold while this alert of Prometheus fires.")
+    for_: Span = Field(alias="for", default=600.0, description="How long it holds after its cause was last true.")
+    max: Span = Field(default=1800.0, description="How long it holds at most without a break, so that it cannot latch.")
 
     @model_validator(mode="after")
     def _one_cause(self) -> "Hold":
@@ -76,8 +93,12 @@ class Hold(Model):
 class Guard(Model):
     """A rule that keeps replicas from going, or from coming."""
 
-    hold_scale_down: Hold | None = None
-    hold_scale_up: Hold | None = None
+    hold_scale_down: Hold | None = Field(
+        default=None, description="Replicas do not go while it holds; they may still come."
+    )
+    hold_scale_up: Hold | None = Field(
+        default=None, description="Replicas do not come while it holds; they may still go."
+    )
 
     @model_validator(mode="after")
     def _one_direction(self) -> "Guard":
@@ -105,14 +126,27 @@ GUARD_FORMS = "e.g. {hold_scale_down: {when: 'vram > 95%', for: 5m}}"
 class Publish(Model):
     """Under which name and in which unit the signal is served."""
 
-    metric: Annotated[str, METRIC_NAME]
-    as_: Literal["replicas", "total", "ratio"] = Field(alias="as", default="replicas")
-    floor: NotNegative | None = None
-    ceiling: Number | None = None
-    schedule: tuple[Schedule, ...] = ()
-    budget: Budget | None = None
-    sum: bool = False
-    labels: dict[Label, str] = Field(default_factory=dict)
+    metric: MetricName = Field(description="Name that the HPA asks for, in any case; unique in the namespace.")
+    as_: Literal["replicas", "total", "ratio"] = Field(
+        alias="as",
+        default="replicas",
+        description=(
+            'What is served: replicas (HPA target AverageValue "1"), the total of the one input '
+            '(AverageValue), or demand ÷ N (Value "1").'
+        ),
+    )
+    floor: NotNegative | None = Field(
+        default=None, description="The value is at least this; it never turns a missing signal into a value."
+    )
+    ceiling: Number | None = Field(default=None, description="The value is at most this.")
+    schedule: tuple[Schedule, ...] = Field(default=(), description="Floors and ceilings by the clock.")
+    budget: Budget | None = Field(default=None, description="A ceiling by the GPUs there are.")
+    sum: bool = Field(
+        default=False, description="Whether a selector that matches several groups is answered, which the HPA adds up."
+    )
+    labels: dict[Label, str] = Field(
+        default_factory=dict, description="Labels of the metric beside those of the group."
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> "Publish":
@@ -125,28 +159,51 @@ class Publish(Model):
 class Override(Model):
     """What is different for one group of a fleet."""
 
-    capacity: Capacity | None = None
-    floor: NotNegative | None = None
-    ceiling: Number | None = None
+    capacity: Capacity | None = Field(default=None, description="Capacity of this group, in place of the policy's.")
+    floor: NotNegative | None = Field(default=None, description="Floor of this group.")
+    ceiling: Number | None = Field(default=None, description="Ceiling of this group.")
 
 
 class Spec(Model):
     """The rules of one policy."""
 
-    every: Every = 15.0
-    memory: Memory = 600.0
-    scrape_interval: Span = 15.0
-    offset: Wait | None = None
-    by: dict[Label, tuple[str, ...]] = Field(default_factory=dict)
-    overrides: dict[str, Override] = Field(default_factory=dict)
-    replicas: Replicas | None = None
-    inputs: dict[InputName, Input] = Field(min_length=1, max_length=MAX_INPUTS)
-    capacity: Capacity = Capacity()
-    terms: dict[InputName, Term] = Field(min_length=1, max_length=MAX_TERMS)
-    combine: CombineRule = "max"
-    stability: Stability = Stability()
-    guards: tuple[Guard, ...] = ()
-    publish: Publish
+    every: Every = Field(default=15.0, description="Time between evaluations, on the clock's own grid.")
+    memory: Memory = Field(
+        default=600.0,
+        description="How far shaping, guards and holds look back; kept in ticks and fetched anew at a start.",
+    )
+    scrape_interval: Span = Field(
+        default=15.0,
+        description="Scrape interval of the Prometheus that is asked; offset and freshness follow from it.",
+    )
+    offset: Wait | None = Field(
+        default=None,
+        description=(
+            "How long before the tick answers are asked for; 18s for a scrape interval of 15s where nothing is said."
+        ),
+    )
+    by: dict[Label, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description=(
+            "Labels that make one signal per value, with the values that there must be; a list of "
+            "labels where they are only seen."
+        ),
+    )
+    overrides: dict[str, Override] = Field(
+        default_factory=dict, description="What is different for one group, by the value of its label."
+    )
+    replicas: Replicas | None = Field(default=None, description="Where N (spec.replicas) and the ready pods are read.")
+    inputs: dict[InputName, Input] = Field(
+        min_length=1, max_length=MAX_INPUTS, description="Named numbers per pod, each by a preset or an own query."
+    )
+    capacity: Capacity = Field(default=Capacity(), description="What one replica can do.")
+    terms: dict[InputName, Term] = Field(
+        min_length=1, max_length=MAX_TERMS, description="Rules that turn inputs into demand, in replicas."
+    )
+    combine: CombineRule = Field(default="max", description="How the demands of the terms become one.")
+    stability: Stability = Field(default=Stability(), description="What keeps a signal from moving, none by default.")
+    guards: tuple[Guard, ...] = Field(default=(), description="What keeps replicas from going for a while.")
+    publish: Publish = Field(description="What the HPA asks for and gets.")
 
     @field_validator("by", mode="before")
     @classmethod
@@ -176,10 +233,10 @@ class Spec(Model):
 class Policy(Model):
     """One ScalingPolicy document."""
 
-    apiVersion: Literal["scaleproof.dev/v1alpha1"]
-    kind: Literal["ScalingPolicy"]
-    metadata: Metadata
-    spec: Spec
+    apiVersion: Literal["scaleproof.dev/v1alpha1"] = Field(description="Version of this language.")
+    kind: Literal["ScalingPolicy"] = Field(description="What the document is.")
+    metadata: Metadata = Field(description="Name and namespace.")
+    spec: Spec = Field(description="The rules.")
 
     @property
     def key(self) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from adapter.core import promql
 from adapter.core.documents import Document, Path
+from adapter.core.lint_subject import Subject
 from adapter.core.lints import lint
 from adapter.core.plans import PolicyPlan, plan_policy, workload_pods
 from adapter.core.policy import Policy
@@ -39,7 +40,7 @@ def check_policy(
     plan = plan_policy(policy, library)
     rules = check_rules(policy, plan, report)
     if not has_errors(problems):
-        problems += lint(policy, plan, rules.terms, rules.guards, document)
+        problems += lint(Subject(policy, plan, rules.terms, rules.guards, library), document)
     return plan, rules, problems
 
 
@@ -95,8 +96,11 @@ def _check_match(path: Path, match: Mapping[str, str], report: Report) -> None:
             continue
         try:
             promql.kind_of(promql.selector("m", {label: value}))
-        except ValueError as error:
-            report((*path, label), "promql", str(error), "correct the value; after ~ stands a regular expression")
+        except ValueError:
+            message = (
+                f'"{value[1:61]}" is no regular expression that Prometheus reads (RE2: no look-around, bounded size)'
+            )
+            report((*path, label), "regex", message, "correct it, or leave out ~ where the value itself is meant")
 
 
 def _check_query(path: Path, query: str, report: Report) -> None:

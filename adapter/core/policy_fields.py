@@ -12,15 +12,49 @@ from pydantic import BaseModel, ConfigDict
 
 from adapter.core.refusals import Refusal, between, positive, refuse
 from adapter.core.units import parse_duration, parse_number, parse_rate, parse_share
+from adapter.core.written_forms import (
+    directed_form,
+    duration_form,
+    number_form,
+    rate_form,
+    share_form,
+    text_form,
+    written,
+)
 
-Every = Annotated[float, between(parse_duration, 1, 3600, "a duration from 1s to 1h")]
-Memory = Annotated[float, between(parse_duration, 1, 86_400, "a duration from 1s to 24h")]
-Wait = Annotated[float, between(parse_duration, 0, 3600, "a duration from 0 to 1h")]
-Span = Annotated[float, between(parse_duration, 0.001, 86_400, "a duration above 0, at most 24h")]
-Share = Annotated[float, positive(parse_share, "a share above 0, e.g. 80%")]
-Rate = Annotated[float, positive(parse_rate, "a rate above 0, e.g. 4.4/s")]
-Number = Annotated[float, positive(parse_number, "a number above 0")]
-NotNegative = Annotated[float, between(parse_number, 0, 1e15, "a number from 0")]
+
+def _span(low: float, high: float, allowed: str) -> Any:
+    return between(parse_duration, low, high, allowed)
+
+
+Every = Annotated[float, _span(1, 3600, "a duration from 1s to 1h"), written(duration_form("a duration from 1s to 1h"))]
+Memory = Annotated[
+    float, _span(1, 86_400, "a duration from 1s to 24h"), written(duration_form("a duration from 1s to 24h"))
+]
+Wait = Annotated[
+    float, _span(0, 3600, "a duration from 0 to 1h"), written(duration_form("a duration from 0 to 1h", zero=True))
+]
+Span = Annotated[
+    float,
+    _span(0.001, 86_400, "a duration above 0, at most 24h"),
+    written(duration_form("a duration above 0, at most 24h")),
+]
+Share = Annotated[float, positive(parse_share, "a share above 0, e.g. 80%"), written(share_form())]
+Rate = Annotated[float, positive(parse_rate, "a rate above 0, e.g. 4.4/s"), written(rate_form())]
+Number = Annotated[
+    float,
+    positive(parse_number, "a number above 0"),
+    written(number_form("a number above 0", exclusiveMinimum=0)),
+]
+NotNegative = Annotated[
+    float, between(parse_number, 0, 1e15, "a number from 0"), written(number_form("a number from 0", minimum=0))
+]
+
+Fraction = Annotated[
+    float,
+    between(parse_number, 0, 1, "a number from 0 to 1"),
+    written(number_form("a number from 0 to 1", minimum=0, maximum=1)),
+]
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -44,11 +78,31 @@ def _matching(pattern: re.Pattern[str], what: str) -> Any:
     return Refusal(check)
 
 
-Label = Annotated[str, _matching(_LABEL, "a Prometheus label name (letters, digits and _)")]
-InputName = Annotated[str, _matching(_IDENTIFIER, "a name of an input (letters, digits, _ and -)")]
-KUBERNETES_NAME = _matching(_NAME, "a Kubernetes name (lower-case letters, digits, - and .)")
-KUBERNETES_NAMESPACE = _matching(_NAMESPACE, "a Kubernetes namespace (lower-case letters, digits and -)")
-METRIC_NAME = _matching(_METRIC, "a metric name (letters, digits and _ . : | -, at most 253)")
+Label = Annotated[
+    str,
+    _matching(_LABEL, "a Prometheus label name (letters, digits and _)"),
+    written(text_form(_LABEL.pattern, "a label name (letters, digits and _)")),
+]
+InputName = Annotated[
+    str,
+    _matching(_IDENTIFIER, "a name of an input (letters, digits, _ and -)"),
+    written(text_form(_IDENTIFIER.pattern, "a name (letters, digits, _ and -)")),
+]
+KubernetesName = Annotated[
+    str,
+    _matching(_NAME, "a Kubernetes name (lower-case letters, digits, - and .)"),
+    written(text_form(_NAME.pattern, "a name (lower-case letters, digits, - and .)")),
+]
+KubernetesNamespace = Annotated[
+    str,
+    _matching(_NAMESPACE, "a Kubernetes namespace (lower-case letters, digits and -)"),
+    written(text_form(_NAMESPACE.pattern, "a namespace (lower-case letters, digits and -)")),
+]
+MetricName = Annotated[
+    str,
+    _matching(_METRIC, "a metric name (letters, digits and _ . : | -, at most 253)"),
+    written(text_form(_METRIC.pattern, "a metric name (letters, digits and _ . : | -, at most 253)")),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +136,11 @@ def directed(parse: Callable[[object], float], allowed: str) -> Any:
     return Refusal(check)
 
 
-DirectedShare = Annotated[Directed, directed(parse_share, "a share above 0, e.g. 80%")]
-DirectedNumber = Annotated[Directed, directed(parse_number, "a number above 0")]
+DirectedShare = Annotated[
+    Directed, directed(parse_share, "a share above 0, e.g. 80%"), written(directed_form(share_form()))
+]
+DirectedNumber = Annotated[
+    Directed,
+    directed(parse_number, "a number above 0"),
+    written(directed_form(number_form("a number above 0", exclusiveMinimum=0))),
+]

@@ -7,18 +7,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from adapter.core.policy_fields import Label, Model, NotNegative, Span
-from adapter.core.refusals import between, refuse
-from adapter.core.units import Unit, parse_number
+from adapter.core.policy_fields import Fraction, Label, Model, NotNegative, Span
+from adapter.core.refusals import refuse
+from adapter.core.units import Unit
 
 
 class MissingRule(Model):
     """What follows when an input has no data, or only part of it."""
 
-    action: Literal["rise_only", "error", "hold", "assume"] = "rise_only"
-    hold: Span | None = None
-    assume: NotNegative | None = None
-    scale_down: Literal["allowed"] | None = None
+    action: Literal["rise_only", "error", "hold", "assume"] = Field(
+        default="rise_only", description="Which rule it is; written as the key hold or assume, or as the word alone."
+    )
+    hold: Span | None = Field(
+        default=None, description="The last complete value keeps asking while its samples are at most this old."
+    )
+    assume: NotNegative | None = Field(
+        default=None, description="Each pod that does not report counts as this, in the input's base unit."
+    )
+    scale_down: Literal["allowed"] | None = Field(
+        default=None, description="Let replicas go on data that is not there; without it they never do."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -41,31 +49,65 @@ MISSING_FORMS = "write rise_only, error, {hold: 2m} or {assume: 0}, with scale_d
 class InputBase(Model):
     """What every input may say."""
 
-    missing: MissingRule = MissingRule()
-    role: str | None = None
-    max_age: Span = 60.0
-    window: Span | None = None
-    quantile: Annotated[float, between(parse_number, 0, 1, "a number from 0 to 1")] | None = None
-    slower_than: Span | None = None
-    share_above: Span | None = None
-    min_count: NotNegative = 20.0
+    missing: MissingRule = Field(
+        default=MissingRule(),
+        description="What follows when there is no data, or only part: rise_only, error, hold or assume.",
+    )
+    role: str | None = Field(
+        default=None,
+        description="Its part in the diagnosis: gpu, vram, kv, queue, hit_ratio, throttled, memory or drift.",
+    )
+    max_age: Span = Field(default=60.0, description="A sample older than this is stale.")
+    window: Span | None = Field(
+        default=None,
+        description="Time over which rates and histograms are taken; the preset's own where nothing is said.",
+    )
+    quantile: Fraction | None = Field(default=None, description="Percentile of a histogram, e.g. 0.95.")
+    slower_than: Span | None = Field(
+        default=None,
+        description=(
+            "Percentile of only what is slower than this split, where fast answers (cache hits) hide slow ones."
+        ),
+    )
+    share_above: Span | None = Field(
+        default=None, description="Instead of a percentile the share of requests slower than this split."
+    )
+    min_count: NotNegative = Field(
+        default=20.0, description="Requests in the window below which a histogram says nothing."
+    )
 
 
 class PresetInput(InputBase):
     """An input by the name of a preset; `match` narrows it to the workload."""
 
-    preset: str
-    match: dict[Label, str] = Field(default_factory=dict)
+    preset: str = Field(
+        description=("FAMILY/NAME of a preset, which knows names, labels and units; `scaleproof presets` lists them.")
+    )
+    match: dict[Label, str] = Field(
+        default_factory=dict,
+        description=(
+            "Labels that narrow it to the workload; a value that begins with ~ is an anchored regular expression."
+        ),
+    )
 
 
 class QueryInput(InputBase):
     """An input by an own PromQL query."""
 
-    query: Annotated[str, Field(min_length=1, max_length=4000)]
-    unit: Unit
-    per: tuple[Label, ...] = ("pod",)
-    reduce: Literal["sum", "mean", "max", "min", "any"] | None = None
-    freshness: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
+    query: Annotated[str, Field(min_length=1, max_length=4000)] = Field(
+        description="PromQL, a plain selector where possible: its samples carry their own time."
+    )
+    unit: Unit = Field(description="Unit of the samples as they arrive; percent becomes a ratio.")
+    per: tuple[Label, ...] = Field(
+        default=("pod",),
+        description="Labels that tell one pod from another; empty for one number that belongs to no pod.",
+    )
+    reduce: Literal["sum", "mean", "max", "min", "any"] | None = Field(
+        default=None, description="How the series of one pod become one number; without it two are duplicate-series."
+    )
+    freshness: Annotated[str, Field(min_length=1, max_length=4000)] | None = Field(
+        default=None, description="For a computed query the selector whose samples tell how old the data is."
+    )
 
 
 def _input_kind(value: Any) -> str | None:
@@ -87,17 +129,21 @@ Input = Annotated[
 class ReplicasQuery(Model):
     """Replicas by own queries: `query` gives spec.replicas, `ready` the ready pods (spec.replicas where absent)."""
 
-    query: Annotated[str, Field(min_length=1, max_length=4000)]
-    ready: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
-    max_age: Span = 60.0
+    query: Annotated[str, Field(min_length=1, max_length=4000)] = Field(description="PromQL that gives spec.replicas.")
+    ready: Annotated[str, Field(min_length=1, max_length=4000)] | None = Field(
+        default=None, description="PromQL that gives the number of ready pods."
+    )
+    max_age: Span = Field(default=60.0, description="A sample older than this is stale.")
 
 
 class ReplicasPreset(Model):
     """Replicas by a preset of the family kube."""
 
-    preset: str
-    match: dict[Label, str] = Field(default_factory=dict)
-    max_age: Span = 60.0
+    preset: str = Field(description="FAMILY/NAME of a preset for replicas, e.g. kube/deployment-replicas.")
+    match: dict[Label, str] = Field(
+        default_factory=dict, description="Labels that name the workload, e.g. {deployment: chat}."
+    )
+    max_age: Span = Field(default=60.0, description="A sample older than this is stale.")
 
 
 Replicas = Annotated[

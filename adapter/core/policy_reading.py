@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from adapter.core.documents import Document, Path, read_documents
+from adapter.core.documents import MAX_PROBLEMS, Document, Path, read_documents
 from adapter.core.plans import PolicyPlan
 from adapter.core.policy import API_VERSION, KIND, Capacity, Guard, Hold, Metadata, Policy, Publish, Spec
 from adapter.core.policy_checks import check_policy
@@ -40,6 +40,11 @@ def read_policies(text: str, file: str, library: PresetLibrary) -> tuple[list[Lo
     for document in documents:
         if _is_foreign(document.value):
             continue
+        if len(problems) >= MAX_PROBLEMS:
+            message = f"the file has {MAX_PROBLEMS} problems and more, the rest of it is not judged"
+            place = document.value_at(())
+            problems.append(Problem(file, place, "too-many-problems", message, "put the first ones right"))
+            break
         found, wrong = _read_document(document, library)
         problems += wrong
         if found is not None and not document.is_broken:
@@ -65,11 +70,17 @@ def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPo
     try:
         policy = Policy.model_validate(document.value)
     except ValidationError as error:
+        errors = error.errors(include_url=False)
         found: dict[tuple[Path, str], Problem] = {}
-        for one in error.errors(include_url=False):
+        for one in errors[:MAX_PROBLEMS]:
             problem = _problem(document, one)
             # A union that fits nothing is reported once a member; the first says enough.
             found.setdefault((_yaml_path(document.value, one["loc"]), problem.code), problem)
+        if len(errors) > MAX_PROBLEMS:
+            message = f"the document has {len(errors)} problems, {MAX_PROBLEMS} of them are told"
+            last = max(one.position for one in found.values())
+            more = Problem(document.file, last, "too-many-problems", message, "put the first ones right")
+            return None, [*found.values(), more]
         return None, list(found.values())
     plan, rules, problems = check_policy(policy, document, library)
     if plan is None or rules is None or has_errors(problems):

@@ -14,6 +14,7 @@ from adapter.core.policy_fields import InputName, Model, NotNegative, Number, Sp
 from adapter.core.refusals import Refusal, refuse
 from adapter.core.schedules import EPOCH
 from adapter.core.units import parse_number, parse_share
+from adapter.core.written_forms import ALLOWED, Fragment, share_form, written
 
 AMOUNT_FORMS = "write a number of replicas, a share such as 10%, or {replicas: 1, share: 10%} for the larger of both"
 
@@ -30,37 +31,65 @@ def _amount(value: object) -> Amount:
     return found
 
 
-AmountField = Annotated[Amount, Refusal(_amount)]
+_SHARE_OR_NUMBER: Fragment = {
+    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*%$"}]
+}
+_BOTH: Fragment = {
+    "type": "object",
+    "properties": {"replicas": _SHARE_OR_NUMBER["anyOf"][0], "share": share_form()},
+    "minProperties": 1,
+    "additionalProperties": False,
+}
+AMOUNT_ALLOWED = "replicas, a share such as 10%, or {replicas: 1, share: 10%}: the larger of both"
+AmountField = Annotated[
+    Amount,
+    Refusal(_amount),
+    written({"anyOf": [*_SHARE_OR_NUMBER["anyOf"], _BOTH], ALLOWED: AMOUNT_ALLOWED}),
+]
 
 
 class AmountByDirection(Model):
     """An amount for each direction."""
 
-    up: AmountField | None = None
-    down: AmountField | None = None
+    up: AmountField | None = Field(default=None, description="For coming.")
+    down: AmountField | None = Field(default=None, description="For going.")
 
 
 class TimeByDirection(Model):
     """A time for each direction."""
 
-    up: Span | None = None
-    down: Span | None = None
+    up: Span | None = Field(default=None, description="For coming.")
+    down: Span | None = Field(default=None, description="For going.")
 
 
 class Stability(Model):
     """What keeps a signal from moving: each by direction, none by default."""
 
-    hysteresis: AmountByDirection = AmountByDirection()
-    step: AmountByDirection = AmountByDirection()
-    cooldown: TimeByDirection = TimeByDirection()
-    credit: Span | None = None
+    hysteresis: AmountByDirection = Field(
+        default=AmountByDirection(),
+        description="Width within which a demand does not move N; a whole replica of width is a GPU paid for.",
+    )
+    step: AmountByDirection = Field(
+        default=AmountByDirection(), description="How far one tick may move the signal from N."
+    )
+    cooldown: TimeByDirection = Field(
+        default=TimeByDirection(), description="Time after a change of N in which there is no other in that direction."
+    )
+    credit: Span | None = Field(
+        default=None,
+        description=("Replicas that start count as there for this long after they were asked for; off by default."),
+    )
 
 
 class Combine(Model):
     """How the terms' demands become one, on each coordinate."""
 
-    weighted: dict[InputName, Number] | None = None
-    expression: str | None = None
+    weighted: dict[InputName, Number] | None = Field(
+        default=None, description="Weighted mean of the terms' demands, by term."
+    )
+    expression: str | None = Field(
+        default=None, description='Expression over the terms\' demands, e.g. "max(load, compute)".'
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> "Combine":
@@ -93,11 +122,11 @@ def _cron(value: object) -> str:
 class Schedule(Model):
     """A floor or ceiling for some time after each time that a cron expression names, in a zone."""
 
-    cron: Annotated[str, Refusal(_cron)]
-    zone: Annotated[str, Refusal(_zone)] = "UTC"
-    for_: Span = Field(alias="for")
-    floor: NotNegative | None = None
-    ceiling: Number | None = None
+    cron: Annotated[str, Refusal(_cron)] = Field(description="When it begins: minute, hour, day, month, weekday.")
+    zone: Annotated[str, Refusal(_zone)] = Field(default="UTC", description="Time zone of cron, e.g. Europe/Berlin.")
+    for_: Span = Field(alias="for", description="How long it is in force.")
+    floor: NotNegative | None = Field(default=None, description="Floor while it is in force.")
+    ceiling: Number | None = Field(default=None, description="Ceiling while it is in force.")
 
     @model_validator(mode="after")
     def _says_something(self) -> "Schedule":
@@ -111,8 +140,8 @@ class Schedule(Model):
 class Budget(Model):
     """A ceiling by the GPUs there are."""
 
-    gpus: Number
-    gpus_per_replica: Number
+    gpus: Number = Field(description="GPUs there are for this workload.")
+    gpus_per_replica: Number = Field(description="GPUs of one replica.")
 
     @property
     def ceiling(self) -> float:

@@ -6,6 +6,8 @@ A problem is data, found by pure code and shown by a command. It knows nothing a
 from dataclasses import dataclass
 from enum import StrEnum
 
+MAX_CHARACTERS = 2000
+
 
 class Severity(StrEnum):
     """How bad a problem is: an error refuses the document, a warning does not."""
@@ -32,6 +34,12 @@ class Problem:
     message: str
     fix: str = ""
     severity: Severity = Severity.ERROR
+
+    def __post_init__(self) -> None:
+        for name in ("message", "fix"):
+            text = getattr(self, name)
+            if len(text) > MAX_CHARACTERS:  # a file may hold a name of a million letters; a log line may not
+                object.__setattr__(self, name, text[: MAX_CHARACTERS - 1] + "…")
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.position.line}:{self.position.column}"

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+MAX_DURATION_CHARACTERS = 64
 _RATE = re.compile(r"^([0-9.eE+-]+)\s*/\s*(s|m|h)$")
 _BYTES = re.compile(r"^([0-9.]+)\s*(B|k|M|G|T|Ki|Mi|Gi|Ti|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)$")
 _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
@@ -40,7 +41,7 @@ def parse_duration(value: object) -> float:
     """Seconds of a duration such as "15s", "2m", "1h30m" or "500ms"; a bare 0 is no time at all."""
     if value == 0 and not isinstance(value, bool):
         return 0.0
-    text = value if isinstance(value, str) else ""
+    text = value if isinstance(value, str) and len(value) <= MAX_DURATION_CHARACTERS else ""
     parts = _DURATION_PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"{_shown(value)} is not a duration; write a number with ms, s, m, h or d, e.g. 15s or 1h30m")

@@ -276,14 +276,14 @@ HOSTILE = [
     (
         "a duration beyond a double",
         ("unit: count", f"unit: count, max_age: {'9' * 308}s{'9' * 308}s"),
-        "value-range",
+        "value-invalid",
         7,
         55,
     ),
     ("a mapping in by", ("  replicas:", "  by: [{a: 1}]\n  replicas:"), "name-invalid", 5, 7),
     ("a rule's inner name", ("unit: count", "unit: count, missing: {action: hold}"), "missing-rule", 7, 55),
     ("a hold of nothing", ("unit: count", "unit: count, missing: {hold: }"), "missing-rule", 7, 55),
-    ("no regular expression", ('"~q-.*"', '"~q-("'), "promql", 8, 52),
+    ("no regular expression", ('"~q-.*"', '"~q-("'), "regex", 8, 52),
     ("a replica that takes nothing", ("per_replica: 10", "per_replica: 5e-324"), "value-range", 11, 12),
     (
         "groups beyond reason",

@@ -93,8 +93,8 @@ def test_memory_that_an_idle_replica_holds_needs_a_base(name: str) -> None:
     [
         ('{pod: "~chat-.*"}', []),
         ('{pod: "a[b"}', []),  # no regular expression, so a name like any other
-        ('{pod: "~chat-(.*"}', ["promql"]),
-        ('{pod: "~a{2,1}"}', ["promql"]),
+        ('{pod: "~chat-(.*"}', ["regex"]),
+        ('{pod: "~a{2,1}"}', ["regex"]),
         ('{__name__: "up"}', ["promql"]),
     ],
 )
