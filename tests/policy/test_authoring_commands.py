@@ -1,13 +1,14 @@
 """`scaleproof new` and `scaleproof presets`: what they write passes check, and they overwrite nothing."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from adapter_process import SCALEPROOF
+from click.testing import Result
 from policy_world import LIBRARY
+from typer.testing import CliRunner
 
+from adapter.cli import app
 from adapter.core.policy_reading import read_policies
 from adapter.new_policy import Answers, engines, hpa_text, policy_text
 from sim.policy_hpa_lints import lint_together
@@ -15,13 +16,12 @@ from sim.policy_hpa_lints import lint_together
 NEW = ("new", "--name", "chat", "--namespace", "prod", "--engine", "vllm")
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SCALEPROOF, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
-    )
+def run(*arguments: str | Path) -> Result:
+    """The command line in this process, without a terminal to ask on."""
+    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
-def words(ended: subprocess.CompletedProcess[str]) -> str:
+def words(ended: Result) -> str:
     """What a command says of bad usage, without the box that is drawn around it."""
     return " ".join(re.sub("[│╭╰─╮╯]", " ", ended.stderr).split())
 
@@ -41,13 +41,13 @@ def test_what_is_written_passes_check_without_a_warning(
 
 
 def test_new_writes_policy_and_hpa_and_never_over_a_file(tmp_path: Path) -> None:
-    assert run(*NEW, "--directory", tmp_path, "--max", "6").returncode == 0
+    assert run(*NEW, "--directory", tmp_path, "--max", "6").exit_code == 0
     checked = run("check", tmp_path / "chat.yaml", "--hpa", tmp_path / "chat-hpa.yaml")
-    assert (checked.returncode, checked.stdout) == (0, "1 file, 1 good policy, 0 errors, 0 warnings\n")
+    assert (checked.exit_code, checked.stdout) == (0, "1 file, 1 good policy, 0 errors, 0 warnings\n")
     (tmp_path / "chat.yaml").unlink()
     (tmp_path / "chat-hpa.yaml").write_text("mine")
     ended = run(*NEW, "--directory", tmp_path)
-    assert ended.returncode == 2
+    assert ended.exit_code == 2
     assert "exists, nothing is written" in words(ended)
     assert (tmp_path / "chat-hpa.yaml").read_text() == "mine"
     assert not (tmp_path / "chat.yaml").exists()
@@ -70,7 +70,7 @@ def test_new_writes_policy_and_hpa_and_never_over_a_file(tmp_path: Path) -> None
 def test_bad_answers_are_bad_usage_and_nothing_is_written(arguments: tuple[str, ...], tmp_path: Path) -> None:
     folder = tmp_path / "to"
     folder.mkdir()
-    assert run(*arguments, "--directory", folder).returncode == 2
+    assert run(*arguments, "--directory", folder).exit_code == 2
     assert list(tmp_path.rglob("*")) == [folder]
 
 
@@ -101,5 +101,5 @@ def test_the_query_of_a_preset_is_what_the_adapter_would_ask() -> None:
 )
 def test_a_preset_that_does_not_exist_is_bad_usage(arguments: tuple[str, ...]) -> None:
     ended = run("presets", *arguments)
-    assert ended.returncode == 2
+    assert ended.exit_code == 2
     assert "did you mean" in words(ended) or "LABEL=VALUE" in words(ended) or "lists them" in words(ended)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from adapter_process import SCALEPROOF
+from typer.testing import CliRunner
 
+from adapter.cli import app
 from adapter.core.problems import Position, Problem, Severity
 from adapter.problem_reports import as_github, as_text
 from adapter.sarif import as_sarif
@@ -112,11 +114,19 @@ def test_the_hpa_is_held_against_the_policies_and_the_version_of_the_cluster(pai
     assert old.returncode == 0
 
 
-def test_a_wrong_option_is_bad_usage(pair: Path) -> None:
-    assert check(pair, "chat.yaml", "--hpa", "hpa.yaml", "--kubernetes", "new").returncode == 2
-    assert check(pair, "chat.yaml", "--hpa", "nosuch.yaml").returncode == 2
-    assert check(pair, "chat.yaml", "--prometheus", "prometheus:9090").returncode == 2
-    assert check(pair, "chat.yaml", "--output", "xml").returncode == 2
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--hpa", "hpa.yaml", "--kubernetes", "new"),
+        ("--hpa", "nosuch.yaml"),
+        ("--prometheus", "prometheus:9090"),
+        ("--output", "xml"),
+    ],
+    ids=["version", "hpa", "prometheus", "output"],
+)
+def test_a_wrong_option_is_bad_usage(pair: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(pair)
+    assert CliRunner().invoke(app, ["check", "chat.yaml", *options]).exit_code == 2
 
 
 def test_on_a_terminal_problems_are_coloured_and_in_a_pipe_they_are_plain(pair: Path) -> None:
