@@ -12,8 +12,8 @@ import promql_parser
 
 from adapter.clock import now
 from adapter.core.documents import Path
+from adapter.core.input_plans import Alternative, InputPlan, SeriesPlan
 from adapter.core.lint_catalogue import Group
-from adapter.core.plans import Alternative, InputPlan, SeriesPlan
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.problems import Position, Problem, Severity
 from adapter.core.silencing import apply_silence

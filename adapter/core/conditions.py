@@ -8,7 +8,7 @@ value, so that what is said about it is unknown.
 from collections.abc import Callable, Iterable, Mapping
 from math import fsum
 
-from adapter.core.plans import InputPlan
+from adapter.core.input_plans import InputPlan
 from adapter.core.replica_states import ReplicaState
 from adapter.core.series_readings import Reading
 from adapter.core.units import Unit

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from adapter.core.plans import InputPlan
+from adapter.core.input_plans import InputPlan
 from adapter.core.reasons import Missing, Reason
 from adapter.core.replica_states import ReplicaState
 from adapter.core.series_readings import Entity, Measured, Part, Reading

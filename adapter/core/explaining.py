@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from math import fsum
 
 from adapter.core.demand import Contribution, TermPlan
-from adapter.core.plans import InputPlan, PolicyPlan
+from adapter.core.input_plans import InputPlan
+from adapter.core.plans import PolicyPlan
 from adapter.core.publishing import Decision, Published, Side
 from adapter.core.replica_states import ReplicaState
 from adapter.core.series_readings import Reading

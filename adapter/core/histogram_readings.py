@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import fsum
 
 from adapter.core.histograms import Buckets, buckets_of
-from adapter.core.plans import HistogramPlan, InputPlan
+from adapter.core.input_plans import HistogramPlan, InputPlan
 from adapter.core.reasons import Missing, Reason
 from adapter.core.samples import Series
 from adapter.core.series_readings import Entity, Measured, Reading, increase_of, parts_of

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from adapter.core.conditions import inputs_in
 from adapter.core.documents import Path
+from adapter.core.input_plans import InputPlan
 from adapter.core.lint_subject import REPLICAS_FIX, Found, Subject
-from adapter.core.plans import InputPlan, default_offset
+from adapter.core.plans import default_offset
 from adapter.core.policy_inputs import ReplicasPreset
 from adapter.core.presets import Take
 

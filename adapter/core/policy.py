@@ -33,6 +33,9 @@ API_VERSION = "scaleproof.dev/v1alpha1"
 KIND = "ScalingPolicy"
 MAX_TICKS = 20_000
 MAX_INPUTS = 64
+MAX_GUARDS = 32
+MAX_SCHEDULES = 32
+MAX_OVERRIDES = 10_000
 MAX_TERMS = 32
 MAX_GROUPS = 10_000
 """Groups that a policy may declare: every combination of the values of its labels."""
@@ -139,7 +142,9 @@ class Publish(Model):
         default=None, description="The value is at least this; it never turns a missing signal into a value."
     )
     ceiling: Number | None = Field(default=None, description="The value is at most this.")
-    schedule: tuple[Schedule, ...] = Field(default=(), description="Floors and ceilings by the clock.")
+    schedule: tuple[Schedule, ...] = Field(
+        default=(), max_length=MAX_SCHEDULES, description="Floors and ceilings by the clock."
+    )
     budget: Budget | None = Field(default=None, description="A ceiling by the GPUs there are.")
     sum: bool = Field(
         default=False, description="Whether a selector that matches several groups is answered, which the HPA adds up."
@@ -190,7 +195,9 @@ class Spec(Model):
         ),
     )
     overrides: dict[str, Override] = Field(
-        default_factory=dict, description="What is different for one group, by the value of its label."
+        default_factory=dict,
+        max_length=MAX_OVERRIDES,
+        description="What is different for one group, by the value of its label.",
     )
     replicas: Replicas | None = Field(default=None, description="Where N (spec.replicas) and the ready pods are read.")
     inputs: dict[InputName, Input] = Field(
@@ -202,7 +209,9 @@ class Spec(Model):
     )
     combine: CombineRule = Field(default="max", description="How the demands of the terms become one.")
     stability: Stability = Field(default=Stability(), description="What keeps a signal from moving, none by default.")
-    guards: tuple[Guard, ...] = Field(default=(), description="What keeps replicas from going for a while.")
+    guards: tuple[Guard, ...] = Field(
+        default=(), max_length=MAX_GUARDS, description="What keeps replicas from going for a while."
+    )
     publish: Publish = Field(description="What the HPA asks for and gets.")
 
     @field_validator("by", mode="before")

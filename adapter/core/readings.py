@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 
 from adapter.core.histogram_readings import read_histogram
-from adapter.core.plans import Alternative, InputPlan, SeriesPlan
+from adapter.core.input_plans import Alternative, InputPlan, SeriesPlan
 from adapter.core.reasons import Missing, Reason
 from adapter.core.samples import Answer, Series
 from adapter.core.series_readings import Entity, Measured, Reading, parts_of, read_entity

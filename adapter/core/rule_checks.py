@@ -13,7 +13,8 @@ from adapter.core.demand import TermPlan
 from adapter.core.documents import Path
 from adapter.core.guards import GuardPlan, plan_guard
 from adapter.core.input_kinds import UNFIT
-from adapter.core.plans import InputPlan, PolicyPlan
+from adapter.core.input_plans import InputPlan
+from adapter.core.plans import PolicyPlan
 from adapter.core.policy import Capacity, Policy
 from adapter.core.policy_references import references
 from adapter.core.policy_terms import HeadroomTerm, TermBase, UpDown, UtilizationTerm

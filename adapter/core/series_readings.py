@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import fsum, isfinite, isnan
 from statistics import median
 
-from adapter.core.plans import InputPlan, SeriesPlan
+from adapter.core.input_plans import InputPlan, SeriesPlan
 from adapter.core.presets import Take
 from adapter.core.quantity import MAX_VALUE
 from adapter.core.reasons import Missing, Reason

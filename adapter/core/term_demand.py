@@ -13,7 +13,7 @@ from adapter.core.coverage import Coverage, cover
 from adapter.core.demand import BOUND_SLACK, Component, Contribution, LatencyRule, TermPlan, add_up, contribute
 from adapter.core.expressions import Expression
 from adapter.core.group_memory import GroupMemory
-from adapter.core.plans import InputPlan
+from adapter.core.input_plans import InputPlan
 from adapter.core.policy_inputs import MissingRule
 from adapter.core.reasons import Missing, Reason
 from adapter.core.series_readings import Reading

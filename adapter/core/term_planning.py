@@ -10,7 +10,8 @@ from difflib import get_close_matches
 from adapter.core.conditions import inputs_in, names_of
 from adapter.core.demand import Component, LatencyRule, TermPlan
 from adapter.core.expressions import Expression, ExpressionError, parse_expression
-from adapter.core.plans import InputPlan, PolicyPlan
+from adapter.core.input_plans import InputPlan
+from adapter.core.plans import PolicyPlan
 from adapter.core.policy import Capacity
 from adapter.core.policy_terms import (
     BacklogTerm,

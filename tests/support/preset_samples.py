@@ -13,7 +13,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapter.bundled import load_presets, policies_folder
-from adapter.core.plans import InputPlan, PolicyPlan, plan_policy
+from adapter.core.input_plans import InputPlan
+from adapter.core.plans import PolicyPlan, plan_policy
 from adapter.core.policy import Policy
 from adapter.core.readings import read_input
 from adapter.core.samples import Answer, Sample, Series, labels_of
