@@ -111,9 +111,9 @@ async def never_reads(target: Target) -> None:
     writer.transport.pause_reading()  # type: ignore[attr-defined]  # or asyncio reads ahead by itself
     try:
         async with asyncio.timeout(SECONDS_AT_MOST):
-            while True:
+            while not writer.transport.is_closing():
                 writer.write(requests * 100)
-                await writer.drain()
+                await _sent(writer)
     finally:
         writer.transport.abort()
 
@@ -124,9 +124,9 @@ async def endless_body(target: Target) -> None:
     try:
         writer.write(b"POST /healthz HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
         async with asyncio.timeout(SECONDS_AT_MOST / 3):
-            while True:
+            while not writer.transport.is_closing():
                 writer.write(b"8000\r\n" + b"x" * 32_768 + b"\r\n")
-                await writer.drain()
+                await _sent(writer)
     finally:
         writer.transport.abort()
 
@@ -144,6 +144,13 @@ ABUSES: dict[Callable[[Target], Awaitable[None]], int] = {
     endless_body: 2,
 }
 """Abuse → how many at the same time."""
+
+
+async def _sent(writer: asyncio.StreamWriter) -> None:
+    """Wait until more may be written. `drain` alone returns at once where the other side has hung up, and a loop of
+    writes would never let the event loop hear of it."""
+    await writer.drain()
+    await asyncio.sleep(0.001)
 
 
 async def _ask(target: Target, path: str, lines: list[str]) -> None:
