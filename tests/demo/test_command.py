@@ -70,6 +70,7 @@ def has_signals(line: str) -> bool:
     return line.startswith("{") and all(one["value"] is not None for one in json.loads(line)["signals"])
 
 
+@pytest.mark.slow
 def test_it_shows_signals_its_curl_line_works_and_ctrl_c_ends_it(demo):
     running = demo("--output", "json")
     curl = running.next(lambda line: line.startswith("curl "))

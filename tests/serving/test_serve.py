@@ -76,6 +76,7 @@ def test_the_account_says_how_the_value_came_about(folder: Path, serve: Serve) -
     assert 'scaleproof_signal_value{namespace="prod",policy="a"} 7.0' in adapter.own_metrics()
 
 
+@pytest.mark.slow
 def test_f2_a_server_that_never_answers_is_an_error_for_its_policy_alone(
     folder: Path, serve: Serve, prometheus: FakePrometheus
 ) -> None:
@@ -100,6 +101,7 @@ def test_f2_a_server_that_never_answers_is_an_error_for_its_policy_alone(
     assert adapter.stop() == 0
 
 
+@pytest.mark.slow
 def test_an_outage_is_told_and_ends_without_a_restart(folder: Path, serve: Serve, prometheus: FakePrometheus) -> None:
     (folder / "a.yaml").write_text(policy_text("a"))
     adapter = serve()
@@ -126,6 +128,7 @@ def test_a_prometheus_that_is_down_at_the_start_is_waited_for(
     wait_for(adapter, "a", 200)
 
 
+@pytest.mark.slow
 def test_a_broken_file_keeps_the_last_good_version_and_is_counted_once(folder: Path, serve: Serve) -> None:
     (folder / "a.yaml").write_text(policy_text("a"))
     adapter = serve()
@@ -142,6 +145,7 @@ def test_a_broken_file_keeps_the_last_good_version_and_is_counted_once(folder: P
     assert counter(adapter, "scaleproof_policy_reload_errors_total") == 1
 
 
+@pytest.mark.slow
 def test_a_term_ends_with_readyz_503_and_status_0(folder: Path, serve: Serve) -> None:
     (folder / "a.yaml").write_text(policy_text("a"))
     adapter = serve()
