@@ -118,7 +118,13 @@ class Cluster:
 
     @contextmanager
     def namespace(self, name: str) -> Iterator[str]:
-        """A namespace for one test; its deletion is asked for and not waited for."""
+        """A namespace for one test; its deletion is asked for, and waited for by the next test that wants the name."""
+
+        def is_free() -> bool:
+            phase = ("get", "namespace", name, "--ignore-not-found", "--output=jsonpath={.status.phase}")
+            return self.kubectl(*phase) != "Terminating"
+
+        eventually(is_free, f"no namespace {name} is being deleted", 60)
         self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         try:
             yield name
