@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,10 @@ def test_every_version_is_pinned_and_no_download_address_is_written_down() -> No
     pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines}
     wanted = (ROOT / "requirements-dev.txt").read_text().splitlines()
     assert [name for name in wanted if name and not name.startswith("#") and name.lower() not in pinned] == []
+
+
+def test_the_contract_of_the_simulator_names_every_module_of_the_shell() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (ours,) = [one for one in contracts if one.get("source_modules") == ["sim"]]
+    shell = {f"adapter.{path.stem}" for path in ROOT.glob("adapter/*.py") if not path.stem.startswith("__")}
+    assert shell - set(ours["forbidden_modules"]) == set()
