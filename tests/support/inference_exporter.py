@@ -125,6 +125,13 @@ class InferenceExporter:
 
         self._change(load)
 
+    def wait_until_shown(self) -> None:
+        """Return once the newest state is what a scrape sees; a scraper started before would still see the one before."""
+        with self._lock:
+            shown_from = self._states[-1][0]
+        while (early := shown_from - self._clock()) > 0:
+            time.sleep(early)
+
     def set_pods(self, *pods: Pod | str, spec_replicas: int | None = None) -> None:
         """Say which pods there are; one that was there already, and is given by name, keeps its numbers."""
 
