@@ -151,8 +151,13 @@ class Run:
 
     @property
     def span(self) -> tuple[float, float]:
-        """When the first sync is and after when there is none, on the trace's clock."""
-        return self._first_sync() - self._zero, self.trace.header.end
+        """When the first sync is and after when there is none, on the trace's clock.
+
+        From the first tick that can see the first row to the first that can see the last: with an offset of 18 s and
+        ticks every 15 s, rows from 0 s to 90 s make a run from 30 s to 120 s.
+        """
+        last = max(one.first_tick(self.trace.header.end + self._zero) for one in self._sources)
+        return self._first_sync() - self._zero, last + self.parameters.hpa_phase - self._zero
 
     def expected_syncs(self) -> int:
         """How many syncs there will be."""
@@ -167,7 +172,7 @@ class Run:
     def steps(self) -> Iterator[SyncStep]:
         """Run it."""
         parameters, zero = self.parameters, self._zero
-        end = self.trace.header.end + zero
+        end = self.span[1] + zero
         period = parameters.sync + parameters.hpa_latency
         first = self._first_sync()
         next_ticks = [one.first_tick(self._start) for one in self._sources]
