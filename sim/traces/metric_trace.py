@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from sim.traces.trace import TraceError
+
 COLUMNS = (
     "t_s",
     "deployment",
@@ -30,10 +32,6 @@ COLUMNS = (
     "vram_reserved_mib",
 )
 TRACE_FILE = Path(__file__).parent / "data" / "inference-2h.csv.gz"
-
-
-class TraceError(ValueError):
-    """A trace file that cannot be used; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
