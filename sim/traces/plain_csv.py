@@ -113,13 +113,19 @@ def _columns(header: list[str], path: Path) -> list[Column]:
 
 
 def _column(text: str, path: Path) -> Column:
-    match = _COLUMN.fullmatch(text)
-    labels = {} if match is None or match["labels"] is None else _labels(match["labels"])
-    if match is None or labels is None:
+    column = parse_column(text)
+    if column is None:
         raise TraceError(
             f'{path}:1: "{text}" is no column; write the name of an input, e.g. waiting or waiting{{pod=a}}'
         )
-    return match["input"], labels_of(labels)
+    return column
+
+
+def parse_column(text: str) -> Column | None:
+    """The input and the labels of `INPUT` or `INPUT{pod=NAME}`; None where it is neither."""
+    match = _COLUMN.fullmatch(text)
+    labels = {} if match is None or match["labels"] is None else _labels(match["labels"])
+    return None if match is None or labels is None else (match["input"], labels_of(labels))
 
 
 def _labels(text: str) -> dict[str, str] | None:
