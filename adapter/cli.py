@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "new": ("adapter.new_command", "Write a policy and its HPA for a workload, from flags or answers."),
     "presets": ("adapter.preset_command", "List presets, show what one means, and the queries it asks."),
     "schema": ("adapter.schema_command", "Write the JSON Schema of a policy for editors, or the language reference."),
+    "replay": ("sim.replay.command", "Replay a trace through a policy and its HPA: every decision, with scores."),
     "demo": ("sim.demo.command", "Show signals live from a bundled trace: no cluster, Prometheus or GPU."),
     "bench": ("sim.bench", "Measure speed and memory of a part, with the floor of this machine beside it."),
     "conformance": ("sim.conformance", "Hold the HPA model against recorded decisions of the real controller."),
