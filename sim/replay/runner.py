@@ -31,6 +31,12 @@ from sim.traces.trace import REPLICAS, Trace
 
 Source = PolicySource | SignalSource
 
+NO_EPOCH_SECONDS = 4 * 604_800.0
+"""Where nobody said when a trace's zero was: whole weeks after 1970, so that an event at 0 is long over at its start.
+
+Not many of them: a double of this size still tells nanoseconds apart.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -76,7 +82,7 @@ class Run:
             trace = Rescraped(trace, scrape, parameters.scrape_phase, parameters.fill)
         self.trace = trace
         header = trace.header
-        self._zero = header.epoch or 0.0
+        self._zero = NO_EPOCH_SECONDS if header.epoch is None else header.epoch
         self.uncarried: dict[tuple[str, str], Uncarried] = {}
         self.notes: list[str] = [*header.notes]
         replicas = parameters.replicas
