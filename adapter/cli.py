@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("adapter.schema_command", "Write the JSON Schema of a policy for editors, or the language reference."),
     "test": ("sim.policy_tests.command", "Run the tests beside policies: traces, faults, and what must come of them."),
     "replay": ("sim.replay.command", "Replay a trace through a policy and its HPA: every decision, with scores."),
+    "diff": ("sim.comparing.command", "Compare two revisions of policies on traces: decisions, scores, cost, verdict."),
     "demo": ("sim.demo.command", "Show signals live from a bundled trace: no cluster, Prometheus or GPU."),
     "bench": ("sim.bench", "Measure speed and memory of a part, with the floor of this machine beside it."),
     "conformance": ("sim.conformance", "Hold the HPA model against recorded decisions of the real controller."),

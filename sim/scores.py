@@ -67,6 +67,13 @@ class Scores:
         """Plain data for JSON, rounded to what is meant."""
         return {key: _rounded(value) for key, value in asdict(self).items()}
 
+    def numbers(self) -> dict[str, float]:
+        """The scores that could be measured, flat, as thresholds speak of them."""
+        found = self.as_data()
+        inner = found.pop("provisioning")
+        flat = {**found, **(inner if isinstance(inner, dict) else {})}
+        return {name: float(value) for name, value in flat.items() if isinstance(value, int | float)}
+
 
 def _rounded(value: object) -> object:
     if isinstance(value, dict):

@@ -105,7 +105,7 @@ class PresetLibrary:
     """All presets by `family/name`; immutable once made."""
 
     def __init__(self, families: Mapping[str, PresetFamily], diagnoses: DiagnosisTable) -> None:
-        self.diagnoses = diagnoses
+        self.families, self.diagnoses = families, diagnoses
         self._inputs = {
             f"{name}/{preset}": (family, family.presets[preset])
             for name, family in families.items()

@@ -8,7 +8,7 @@ import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -125,6 +125,6 @@ def _write(path: Path, text: str) -> None:
         _refuse(f"--junit {path} cannot be written: {error.strerror or error}")
 
 
-def _refuse(words: str) -> None:
+def _refuse(words: str) -> NoReturn:
     typer.echo(words, err=True)
     raise typer.Exit(2)

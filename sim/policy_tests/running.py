@@ -156,10 +156,7 @@ def measured(run: Run, steps: Sequence[SyncStep]) -> dict[str, float]:
     scorer = Scorer(run.parameters.sync + run.parameters.hpa_latency, run.hpa.maximum, gpus)
     for step in steps:
         scorer.add(step)
-    found = scorer.scores().as_data()
-    provisioning = found.pop("provisioning")
-    flat = {**found, **(provisioning if isinstance(provisioning, dict) else {})}
-    return {name: float(value) for name, value in flat.items() if isinstance(value, int | float)}
+    return scorer.scores().numbers()
 
 
 def _told(steps: Sequence[SyncStep]) -> list[tuple[object, ...]]:
