@@ -98,7 +98,9 @@ def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
         [term_why(term, ones, intervals[term.name]) for term, ones in demands],
         [f"combine {rules.combine.text}", *(one.text for one in holds), *limited, *scheduled],
     )
-    why = replace(why, diagnosis=memory.diagnosis())
+    diagnosis = memory.diagnosis()
+    if diagnosis is not None:
+        why = replace(why, diagnosis=diagnosis)
     missing = _refusal(memory.plan, every) or _undecided(memory, every, decision) or published.missing
     if missing is not None:
         return NoSignal(missing, replace(why, decided_by=f"no signal: {missing.reason}"))

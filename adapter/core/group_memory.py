@@ -15,6 +15,7 @@ from adapter.core.plans import PolicyPlan
 from adapter.core.readings import GroupKey
 from adapter.core.replica_states import ReplicaState, replica_state
 from adapter.core.series_readings import Entity, Part, Reading
+from adapter.core.tick_memory import TickMemory
 from adapter.core.ticks import Tick
 
 
@@ -25,7 +26,10 @@ class GroupMemory:
         self.plan, self.ticks, self.group = plan, ticks, group
         self.now = ticks[-1]
         self._seen: dict[str, Seen] = {}
-        self._had_names = any(tick.pods.of(group, "ready pods").values for tick in ticks if tick.pods is not None)
+        if isinstance(ticks, TickMemory):
+            self._had_names = ticks.had_names(group)
+        else:
+            self._had_names = any(tick.pods.of(group, "ready pods").values for tick in ticks if tick.pods is not None)
         self.replicas = self._replicas(self.now)
 
     def until(self, place: int) -> "GroupMemory":
@@ -55,6 +59,8 @@ class GroupMemory:
 
     def seen(self, name: str) -> Seen:
         """The pods of an input within the memory, each with all its parts."""
+        if isinstance(self.ticks, TickMemory):
+            return self.ticks.seen(name, self.group)
         if name not in self._seen:
             seen: dict[Entity, frozenset[Part]] = {}
             for tick in self.ticks:

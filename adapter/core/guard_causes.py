@@ -12,7 +12,7 @@ from adapter.core.ticks import Tick
 
 def held(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[GuardPlan]) -> list[Held]:
     """What each guard says, and the rule after a gap."""
-    times = [tick.t for tick in memory.ticks]
+    times = [tick.t for tick in memory.ticks] if guards else []
     found = [judge(guard, times, partial(_cause_at, memory, guard)) for guard in guards]
     lately = reversed(memory.ticks[-1 - GOOD_TICKS_AFTER_A_GAP :])
     names = {name for term in terms for name in term.inputs}

@@ -5,6 +5,7 @@ Types only; plans make them from policies and presets, readings follow them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from adapter.core.input_kinds import Kind
 from adapter.core.policy_inputs import MissingRule
@@ -77,4 +78,9 @@ class InputPlan:
         """Where in an entity the pod's name stands; None if the input is not told apart by pods."""
         if self.histogram is not None:
             return None
-        return next((self.per.index(label) for label in POD_LABELS if label in self.per), None)
+        return _pod_place(self.per)
+
+
+@lru_cache(maxsize=1024)
+def _pod_place(per: tuple[str, ...]) -> int | None:
+    return next((per.index(label) for label in POD_LABELS if label in per), None)

@@ -43,6 +43,10 @@ def read_input(plan: InputPlan, answers: Answers, instant: float) -> InputReadin
     fresh_time, failure = _freshness(plan, answers, instant)
     if failure is not None:
         return InputReadings({}, failure)
+    if _is_plain(plan):
+        found = answers[plan.series[0].alternatives[0].query].series
+        if len(found) == 1:
+            return _read_one(plan, found[0], instant)
     collected = [_collect(plan, series, answers) for series in plan.series]
     keys = sorted({group for one in collected for group in one})
     if plan.histogram is not None:
@@ -55,6 +59,23 @@ def read_input(plan: InputPlan, answers: Answers, instant: float) -> InputReadin
         ]
         groups[group] = _combine(plan, read, fresh_time)
     return InputReadings(groups)
+
+
+def _is_plain(plan: InputPlan) -> bool:
+    """Whether an input is one query whose samples are its numbers."""
+    is_single = len(plan.series) == 1 and len(plan.series[0].alternatives) == 1
+    return is_single and plan.histogram is None and plan.freshness is None and plan.gate is None and plan.share is None
+
+
+def _read_one(plan: InputPlan, series: Series, instant: float) -> InputReadings:
+    """A plain input of one series, the short way; what comes out is what the long way makes of it."""
+    series_plan = plan.series[0]
+    group, entity = _identity(plan, series_plan.alternatives[0], series)
+    outcome = read_entity(plan, series_plan, entity, [series], instant)
+    if isinstance(outcome, Missing):
+        return InputReadings({group: Reading({}, {entity: outcome}, outcome)})
+    measured = outcome if outcome.value > 0 else Measured(0.0, outcome.time, outcome.is_late, outcome.parts)
+    return InputReadings({group: Reading({entity: measured})})
 
 
 def _query_failure(plan: InputPlan, answers: Answers) -> Missing | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import fsum, isfinite, isnan
+from operator import sub
 from statistics import median
 
 from adapter.core.input_plans import InputPlan, SeriesPlan
@@ -33,6 +34,8 @@ _SENTINEL_FROM = 9223372036854774784.0
 
 def is_sentinel(value: float) -> bool:
     """Whether a number is one of DCGM's marks for "no value"."""
+    if value < _SENTINEL_RANGES[0][0]:
+        return False
     return value >= _SENTINEL_FROM or any(low <= value <= high for low, high in _SENTINEL_RANGES)
 
 
@@ -93,15 +96,14 @@ def _one_of(plan: InputPlan, same: list[Series], instant: float) -> Series | Mis
 
 
 def _is_late(series: Series, instant: float) -> bool:
-    interval = _interval(series)
-    return interval is not None and instant - series.samples[-1].time > LATE_INTERVALS * interval + 1
-
-
-def _interval(series: Series) -> float | None:
-    times = [sample.time for sample in series.samples]
-    if len(times) < 2:
-        return None
-    return median(later - earlier for earlier, later in pairwise(times))
+    samples = series.samples
+    if len(samples) < 2:
+        return False
+    times = [sample.time for sample in samples]
+    intervals: list[float] = list(map(sub, times[1:], times))
+    age = instant - times[-1]
+    # The shortest interval is at most the median, so what is not late by it is not late.
+    return bool(age > LATE_INTERVALS * min(intervals) + 1 and age > LATE_INTERVALS * median(intervals) + 1)
 
 
 def read_entity(
@@ -110,15 +112,15 @@ def read_entity(
     values: list[float] = []
     times: list[float] = []
     is_late = False
-    where = f"{plan.name}: {'/'.join(entity) or 'the series'}"
     for series in parts:
         newest = series.samples[-1]
         if instant - newest.time > plan.max_age:
             age = instant - newest.time
-            return Missing(Reason.STALE, f"{where}: newest sample is {age:.0f} s old, at most {plan.max_age:g} s")
+            message = f"{_where(plan, entity)}: newest sample is {age:.0f} s old, at most {plan.max_age:g} s"
+            return Missing(Reason.STALE, message)
         taken = _take(series_plan.take, series.samples, instant - plan.window)
         if isinstance(taken, Missing):
-            return Missing(taken.reason, f"{where}: {taken.message}")
+            return Missing(taken.reason, f"{_where(plan, entity)}: {taken.message}")
         values.append(taken)
         times.append(newest.time)
         is_late = is_late or _is_late(series, instant)
@@ -126,6 +128,10 @@ def read_entity(
     # Where any series of a pod will do, which one it is says nothing.
     named = () if plan.reduce == "any" else ((series_plan.name, *_part(plan, series)) for series in parts)
     return Measured(value, min(times), is_late, frozenset(named))
+
+
+def _where(plan: InputPlan, entity: Entity) -> str:
+    return f"{plan.name}: {'/'.join(entity) or 'the series'}"
 
 
 def _take(take: Take, samples: tuple[Sample, ...], since: float) -> float | Missing:
@@ -162,6 +168,8 @@ def increase_of(samples: tuple[Sample, ...], since: float) -> float | None:
 
 
 def _checked(value: float) -> float | Missing:
+    if 0 <= value < _SENTINEL_RANGES[0][0]:
+        return value
     if isnan(value):
         return Missing(Reason.NOT_A_NUMBER, "the sample is not a number")
     if not isfinite(value):

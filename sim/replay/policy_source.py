@@ -15,7 +15,8 @@ from adapter.core.quantity import MAX_VALUE
 from adapter.core.reasons import Reason
 from adapter.core.samples import Answer
 from adapter.core.signals import GroupSignal, NoSignal, Signal
-from adapter.core.ticks import Tick, read_tick
+from adapter.core.tick_memory import TickMemory
+from adapter.core.ticks import read_tick
 from sim.faults import SLOW_BUDGET_SECONDS, Faults
 from sim.hpa import quantities
 from sim.hpa.spec import Metric
@@ -52,7 +53,7 @@ class PolicySource:
         self.metric = loaded.policy.spec.publish.metric
         self._trace_plan, self._faults, self._zero, self._phase = plan, faults, zero, phase
         self._budget = min(SLOW_BUDGET_SECONDS, plan.plan.every)
-        self._ticks: list[Tick] = []
+        self._ticks = TickMemory(plan.plan.memory_ticks)
         self._served: Published | None = None
         self._coming: deque[Published] = deque()
 
@@ -72,7 +73,6 @@ class PolicySource:
         if self._faults.adapter_restarted(own_t - self.plan.every, own_t):
             self._refill(t, ask, replicas)
         self._ticks.append(read_tick(self.plan, t, self._answers(t, t, ask, replicas)))
-        del self._ticks[: -self.plan.memory_ticks]
         groups = evaluate(self.plan, self.loaded.rules, self._ticks)
         delay = self._faults.delay(own_t, self._budget) if self._faults.answers else 0.0
         published = Published(t + delay, t, groups)
