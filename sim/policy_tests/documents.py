@@ -178,6 +178,7 @@ class TestItem(Model):
 
     name: str = Field(min_length=1, max_length=200)
     policy: str | None = Field(default=None, max_length=253)
+    hpa: str | None = Field(default=None, max_length=253)
     trace: str | None = Field(default=None, max_length=1000)
     step: Span | None = None
     series: dict[str, str] = Field(default_factory=dict, max_length=MAX_ITEMS)

@@ -1,7 +1,8 @@
 """Mutations: a policy made wrong in ways that happen, so that a test which passes all the same is found out.
 
 What is changed is the plan of the loaded policy and the HPA, never a file: targets doubled (each replica is believed to
-hold twice as much), missing data read as zero, and windows dropped (the policy's shaping and the HPA's stabilization).
+hold twice as much), missing data read as zero, windows dropped (the policy's shaping and the HPA's stabilization), and
+guards dropped.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ class Mutation(StrEnum):
     TARGETS_DOUBLED = "targets-doubled"
     MISSING_ASSUMED_ZERO = "missing-assumed-zero"
     WINDOWS_DROPPED = "windows-dropped"
+    GUARDS_DROPPED = "guards-dropped"
 
 
 ZERO = MissingRule.model_validate({"assume": 0, "scale_down": "allowed"})
@@ -36,6 +38,13 @@ def mutate(mutation: Mutation, policies: Sequence[LoadedPolicy], hpa: Spec) -> t
             return [_reading_zero(one) for one in policies], hpa
         case Mutation.WINDOWS_DROPPED:
             return [replace(one, rules=_with_terms(one.rules, _unshaped)) for one in policies], _unstabilized(hpa)
+        case Mutation.GUARDS_DROPPED:
+            return [replace(one, rules=_unguarded(one.rules)) for one in policies], hpa
+
+
+def _unguarded(rules: Rules) -> Rules:
+    overrides = {group: _unguarded(own) for group, own in rules.overrides.items()}
+    return replace(rules, guards=(), overrides=overrides)
 
 
 def _with_terms(rules: Rules, change: Callable[[TermPlan], TermPlan]) -> Rules:

@@ -42,21 +42,31 @@ class TestFile:
         """Where something stands in the file."""
         return self.document.value_at(path)
 
-    def ordered_policies(self, test: TestItem) -> list[LoadedPolicy]:
-        """The policy under test first."""
-        return sorted(
-            self.policies, key=lambda one: one.policy.metadata.name != self.policy_of(test).policy.metadata.name
-        )
-
     def policy_of(self, test: TestItem) -> LoadedPolicy:
         """The policy that the test names, else the first of the file."""
         return next((one for one in self.policies if one.policy.metadata.name == test.policy), self.policies[0])
 
-    def hpa_of(self, test: TestItem) -> Spec:
-        """The HPA that asks for the metric of the policy under test."""
+    def hpa_of(self, test: TestItem) -> Manifest:
+        """The HPA that the test names, else the first that asks for the metric of the policy under test."""
+        if test.hpa is not None:
+            return next(one for one in self.hpas if one.name == test.hpa)
         metric = self.policy_of(test).policy.spec.publish.metric.lower()
-        specs = [one.spec() for one in self.hpas]
-        return next((spec for spec in specs if any(one.name.lower() == metric for one in spec.metrics)), specs[0])
+        return next((one for one in self.hpas if metric in _asked(one)), self.hpas[0])
+
+    def subject_of(self, test: TestItem) -> tuple[list[LoadedPolicy], Spec]:
+        """The policies that the test's HPA asks, the one under test first, and the HPA."""
+        manifest, first = self.hpa_of(test), self.policy_of(test)
+        others = [
+            one
+            for one in self.policies
+            if one is not first and one.policy.spec.publish.metric.lower() in _asked(manifest)
+        ]
+        return [first, *others], manifest.spec()
+
+
+def _asked(manifest: Manifest) -> set[str]:
+    metrics = manifest.fields.get("metrics") or []
+    return {one["external"]["metric"]["name"].lower() for one in metrics if one.get("type") == "External"}
 
 
 def find_test_files(paths: list[Path]) -> list[Path]:
@@ -99,7 +109,7 @@ def read_test_file(path: Path, library: PresetLibrary) -> tuple[TestFile | None,
     problems += wrong
     traces, wrong = _traces(path, asked, document, policies)
     problems += wrong
-    problems += _names(asked, document, policies)
+    problems += _names(asked, document, policies, hpas)
     if has_errors(problems) or not policies or not hpas:
         return None, problems
     return TestFile(path, document, asked, tuple(policies), tuple(hpas), traces), problems
@@ -188,20 +198,20 @@ def _series(
     return (hold(samples, document.file) if not problems else hold([TraceSample(0, "none", 0)])), problems
 
 
-def _names(asked: TestDocument, document: Document, policies: list[LoadedPolicy]) -> list[Problem]:
-    """Tests that name a policy which the file does not have."""
-    known = [one.policy.metadata.name for one in policies]
-    return [
-        Problem(
-            document.file,
-            document.value_at(("tests", number, "policy")),
-            "unknown-policy",
-            f'no policy is called "{test.policy}"',
-            f"write one of {', '.join(known)}",
-        )
-        for number, test in enumerate(asked.tests)
-        if policies and test.policy is not None and test.policy not in known
-    ]
+def _names(
+    asked: TestDocument, document: Document, policies: list[LoadedPolicy], hpas: list[Manifest]
+) -> list[Problem]:
+    """Tests that name a policy or an HPA which the files do not have."""
+    problems = []
+    known = {"policy": [one.policy.metadata.name for one in policies], "hpa": [one.name for one in hpas]}
+    for number, test in enumerate(asked.tests):
+        for kind, names in known.items():
+            said = getattr(test, kind)
+            if names and said is not None and said not in names:
+                place = document.value_at(("tests", number, kind))
+                fix = f"write one of {', '.join(names)}"
+                problems.append(Problem(document.file, place, f"unknown-{kind}", f'no {kind} is called "{said}"', fix))
+    return problems
 
 
 def _problem(document: Document, error: Mapping[str, Any]) -> Problem:

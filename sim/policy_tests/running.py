@@ -102,7 +102,7 @@ def _unnoticed(results: Sequence[TestResult]) -> Iterator[Mutation]:
 
 
 def _run_test(file: TestFile, number: int, test: TestItem, with_mutations: bool) -> TestResult:
-    policies, hpa = file.ordered_policies(test), file.hpa_of(test)
+    policies, hpa = file.subject_of(test)
     position = file.place("tests", number, "name")
     try:
         steps, run = _steps(file, test, policies, hpa)

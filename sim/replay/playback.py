@@ -105,7 +105,7 @@ def _replicas(declared: ReplicasPlan | None, with_names: bool) -> ReplicasPlan |
 
     def ask(plan: InputPlan, query: str, take: Take, per: tuple[str, ...] = ()) -> InputPlan:
         series = SeriesPlan("value", (Alternative(query, True),), take)
-        return replace(plan, series=(series,), per=per, by=(), kind=Kind.GAUGE)
+        return replace(plan, series=(series,), per=per, kind=Kind.GAUGE)
 
     return ReplicasPlan(
         spec=ask(declared.spec, "sim replicas", Take.LARGEST),

@@ -9,8 +9,9 @@ is on the trace's own.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from adapter.core.evaluation import alias
 from adapter.core.policy_reading import LoadedPolicy
-from adapter.core.samples import Answer, Sample, Series
+from adapter.core.samples import Answer, Labels, Sample, Series, labels_of
 from sim.faults import AdapterRestart, ControllerRestart, Fault, Faults
 from sim.hpa.account import Account
 from sim.hpa.flags import NANOSECONDS_PER_SECOND, ControllerFlags, nanoseconds
@@ -96,6 +97,7 @@ class Run:
         self._plans: list[TracePlan] = []
         self._carrier: Carrier | None = None
         self._sources = self._make_sources()
+        self._group = _group_of(hpa, policies)
         self._by_metric = [self._source_of(metric) for metric in hpa.metrics]
         if not any(self._by_metric):
             names = ", ".join(one.policy.spec.publish.metric for one in policies)
@@ -232,7 +234,9 @@ class Run:
         recorded = self._carrier.recorded_ready(instant) if self._carrier is not None else None
         if recorded is not None:
             answers["sim ready"] = recorded
-        return answers
+        if not self._group:
+            return answers
+        return {query: _labelled(answer, self._group) for query, answer in answers.items()}
 
     def _sync(self, now: float, state: State) -> tuple[State, SyncStep]:
         own = now - self._zero
@@ -261,6 +265,23 @@ class Run:
     def autoscaler(self) -> Autoscaler:
         """The HPA as the controller works with it."""
         return self._autoscaler
+
+
+def _labelled(answer: Answer, group: Labels) -> Answer:
+    """The simulated replicas are those of the one group whose metric the HPA asks for."""
+    return Answer(tuple(Series(labels_of(dict((*one.labels, *group))), one.samples) for one in answer.series))
+
+
+def _group_of(hpa: Spec, policies: Sequence[LoadedPolicy]) -> Labels:
+    """The labels of the group that the HPA selects, as they stand on series; none where it selects no single group."""
+    declared = {label: values for one in policies for label, values in one.policy.spec.by.items()}
+    found: dict[str, str] = {}
+    for metric in hpa.metrics:
+        for one in metric.selector:
+            if one.key in declared and len(one.values) == 1 and one.operator == "In":
+                value = one.values[0]
+                found[one.key] = next((raw for raw in declared[one.key] if alias(raw) == value), value)
+    return labels_of(found)
 
 
 def _recorded_replicas(trace: Trace) -> int | None:
