@@ -6,7 +6,7 @@ records of the runner here; what becomes of it is the business of `running`.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from adapter.core.expressions import Expression, ExpressionError, parse_expression
 from adapter.core.policy_fields import Span
@@ -230,10 +230,11 @@ class TestDocument(Model):
     replay: Replaying = Field(default_factory=Replaying)
     tests: tuple[TestItem, ...] = Field(min_length=1, max_length=MAX_TESTS)
 
-    @model_validator(mode="after")
-    def _names_differ(self) -> "TestDocument":
-        names = [test.name for test in self.tests]
+    @field_validator("tests")
+    @classmethod
+    def _names_differ(cls, tests: tuple[TestItem, ...]) -> tuple[TestItem, ...]:
+        names = [test.name for test in tests]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise refuse("test-name", f'two tests are called "{twice}"', "give each a name of its own")
-        return self
+        return tests

@@ -17,7 +17,7 @@ from adapter.core.samples import Answer
 from adapter.core.signals import Signal
 
 READY = policies_folder() / "ready"
-FILES = sorted(path for path in READY.glob("*.yaml") if not path.name.endswith(".hpa.yaml"))
+FILES = sorted(path for path in READY.glob("*.yaml") if not path.name.endswith((".hpa.yaml", ".test.yaml")))
 FAST = {"0.1": 100.0, "+Inf": 100.0}
 """Requests that all took less than a tenth of a second."""
 
