@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 
-import cel
-
+from adapter.core.cel_import import cel
 from adapter.core.units import parse_duration
 
 MAX_CHARACTERS = 1000
