@@ -150,6 +150,18 @@ def test_a_trace_that_is_too_short_ends_with_3(files: dict[str, Path]) -> None:
     assert json.loads(result.stdout)["result"] == "inconclusive"
 
 
+def test_a_schedule_is_told_by_the_wall_clock_of_the_trace(files: dict[str, Path]) -> None:
+    text = files["policy.yaml"].read_text()
+    scheduled = 'metric: queue, schedule: [{cron: "0 8 * * *", zone: Europe/Berlin, for: 1h, floor: 7}]'
+    files["policy.yaml"].write_text(text.replace("metric: queue", scheduled))
+    result = invoke(files, "--output", "jsonl", "--start", "2026-11-03T07:55:00+01:00")
+    metrics = {line["t"]: line["metrics"]["queue"] for line in map(json.loads, result.stdout.splitlines())}
+    # 08:00 in Berlin is 300 s after 07:55.
+    assert (metrics[285], metrics[300]) == ("2", "7")
+    assert "1970-01-01T00:00:00Z" in invoke(files).stdout
+    assert invoke(files, "--start", "2026-11-03T07:55").exit_code == 2
+
+
 def test_parquet_holds_the_log(files: dict[str, Path], tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     target = tmp_path / "log.parquet"
