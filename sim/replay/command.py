@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -58,6 +59,16 @@ def _duration(text: str) -> float:
         raise typer.BadParameter(str(error)) from error
 
 
+def _instant(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; write e.g. 2026-11-03T09:00:00Z") from error
+    if found.tzinfo is None:
+        raise typer.BadParameter(f'"{text}" has no zone; write e.g. 2026-11-03T09:00:00Z or +01:00')
+    return found
+
+
 def _startup(text: str) -> Startup:
     try:
         return parse_startup(text)
@@ -92,6 +103,10 @@ def replay(
     ] = None,
     offset: Annotated[float | None, _option("Queries are asked this long before the tick; else the policy's.")] = None,
     evaluation_phase: Annotated[float, _option("Ticks are at k × every + this.")] = "0",  # type: ignore[assignment]
+    start: Annotated[
+        datetime | None,
+        _option("When the trace's zero was, e.g. 2026-11-03T09:00:00Z, for schedules.", _instant, "TIME"),
+    ] = None,
     startup: Annotated[
         Startup | None,
         _option("Pod start-up: 120s, or lognormal:P50,P95; else the policy's cold_start.", _startup, "STARTUP"),
@@ -111,7 +126,7 @@ def replay(
             mode, kubernetes, sync, hpa_phase, hpa_latency, scrape, scrape_phase, fill_forward, offset,
             evaluation_phase, startup, replicas, seed,
         )  # fmt: skip
-        subject = load_subject(policy, trace, hpa, kubernetes)
+        subject = load_subject(policy, trace, hpa, kubernetes, None if start is None else start.timestamp())
         run = Run(subject.policies, subject.trace, subject.hpa, parameters)
         summary = _play(subject, run, output, log, to, _gpus(subject, gpus_per_replica))
     except (FileRefused, TraceError, ReplayError, NotModelledError, LogError) as error:
