@@ -22,7 +22,7 @@ from adapter.core.publishing import Decision, publish
 from adapter.core.readings import GroupKey
 from adapter.core.reasons import Missing, Reason
 from adapter.core.rules import Rules
-from adapter.core.signals import GroupSignal, NoSignal, Signal
+from adapter.core.signals import GroupSignal, GuardWhy, NoSignal, Signal
 from adapter.core.term_demand import contributions, interval
 from adapter.core.ticks import Tick
 
@@ -98,7 +98,8 @@ def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
         [term_why(term, ones, intervals[term.name]) for term, ones in demands],
         [f"combine {rules.combine.text}", *(one.text for one in holds), *limited, *scheduled],
     )
-    why = replace(why, diagnosis=memory.diagnosis())
+    guards = tuple(GuardWhy(one.is_holding, one.direction, one.text) for one in holds)
+    why = replace(why, diagnosis=memory.diagnosis(), guards=guards)
     missing = _refusal(memory.plan, every) or _undecided(memory, every, decision) or published.missing
     if missing is not None:
         return NoSignal(missing, replace(why, decided_by=f"no signal: {missing.reason}"))

@@ -1,0 +1,97 @@
+"""Headlines: what a signal asks for and why, in one sentence for somebody who was just woken up.
+
+Made from the account alone, so that the command, the page and the API say the same words. Knows no policy document.
+"""
+
+import re
+from dataclasses import dataclass
+from math import ceil
+
+from adapter.core.reasons import Missing
+from adapter.core.signals import GroupSignal, NoSignal, Signal, Why
+
+_DECIDER = re.compile(r"[^:,]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a signal comes to: replicas as the HorizontalPodAutoscaler counts them, or why there are none."""
+
+    replicas: int | None
+    n: float | None
+    missing: Missing | None
+    decided_by: str
+
+    @property
+    def decider(self) -> str:
+        """What decided without its numbers: "term load", "N 4", "no signal"."""
+        found = _DECIDER.match(self.decided_by)
+        return found.group() if found else ""
+
+    @property
+    def words(self) -> str:
+        """Replicas as a word; a dash where there is no value."""
+        return "–" if self.replicas is None else str(self.replicas)
+
+
+def asked(outcome: Signal | NoSignal, published_as: str) -> Asked:
+    """What the outcome asks for; of a total or ratio, the replicas that it stands for."""
+    if isinstance(outcome, NoSignal):
+        n = outcome.why.n if outcome.why is not None else None
+        return Asked(None, n, outcome.missing, f"no signal: {outcome.missing.reason}")
+    why = outcome.why
+    if published_as == "replicas":
+        return Asked(-(-outcome.value_milli // 1000), why.n, None, why.decided_by)
+    return Asked(ceil(round(clamped(why), 3)), why.n, None, why.decided_by)
+
+
+def clamped(why: Why) -> float:
+    """N within [U, D], in replicas; U where N is unknown. Floor and ceiling are not in it."""
+    up = why.up or 0.0
+    if why.n is None or up > why.n:
+        return up
+    return why.n if why.down is None else min(why.n, why.down)
+
+
+def headline(group: GroupSignal, published_as: str) -> str:
+    """One sentence: from N to what, and why."""
+    outcome = group.outcome
+    now = asked(outcome, published_as)
+    if isinstance(outcome, NoSignal):
+        # The HPA does nothing where its only metric fails, and nothing goes where one of several does.
+        message = outcome.missing.message or "no words for it"
+        return f"no value, so the HPA gets an error and nothing goes: {outcome.missing.reason}, {message}"
+    why = outcome.why
+    limits = [step for step in why.steps if step.startswith(("floor ", "ceiling "))]
+    limit = f", limited by {' and '.join(limits)}" if limits else ""
+    if why.n is None:
+        return f"asks for {now.words}, with N unknown: {_because(why)}{limit}"
+    if now.replicas == ceil(why.n):
+        return f"stays at N {why.n:g}: {_staying(why)}{limit}"
+    return f"N {why.n:g} → {now.words}: {_because(why)}{limit}"
+
+
+def _because(why: Why) -> str:
+    """Which term asks for that much, or allows no more."""
+    if why.n is not None and (why.up or 0.0) <= why.n:
+        if why.down is not None and why.down < why.n:
+            return f"{_decider(why)} justifies no more than {why.down:.6g}"
+        return "the demand allows N"
+    return f"{_decider(why)} asks for {why.up or 0.0:.6g}"
+
+
+def _staying(why: Why) -> str:
+    downs = [term.down for term in why.terms]
+    wanted = max((down for down in downs if down is not None), default=None)
+    guards = [guard.text for guard in why.guards if guard.is_holding and guard.direction == "down"]
+    if guards and why.n is not None and None not in downs and wanted is not None and wanted < why.n:
+        return f"the terms justify no more than {wanted:.6g}, but nothing may go ({'; '.join(guards)})"
+    if why.down is None:
+        unknown = [one.name for one in why.inputs if one.reason is not None]
+        because = f", since {', '.join(unknown)} cannot be told" if unknown else ""
+        return f"at least {why.up or 0.0:.6g} are needed and nothing says how many may go{because}"
+    return f"between {why.up or 0.0:.6g} and {why.down:.6g} are justified"
+
+
+def _decider(why: Why) -> str:
+    return _DECIDER.match(why.decided_by).group()  # type: ignore[union-attr]  # matches everything, if only nothing
