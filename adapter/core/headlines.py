@@ -28,11 +28,6 @@ class Asked:
         found = _DECIDER.match(self.decided_by)
         return found.group() if found else ""
 
-    @property
-    def words(self) -> str:
-        """Replicas as a word; a dash where there is no value."""
-        return "–" if self.replicas is None else str(self.replicas)
-
 
 def asked(outcome: Signal | NoSignal, published_as: str) -> Asked:
     """What the outcome asks for; of a total or ratio, the replicas that it stands for."""
@@ -59,39 +54,48 @@ def headline(group: GroupSignal, published_as: str) -> str:
     now = asked(outcome, published_as)
     if isinstance(outcome, NoSignal):
         # The HPA does nothing where its only metric fails, and nothing goes where one of several does.
-        message = outcome.missing.message or "no words for it"
-        return f"no value, so the HPA gets an error and nothing goes: {outcome.missing.reason}, {message}"
+        return f"no value ({outcome.missing.reason}), so nothing is scaled down: {outcome.missing.message}"
     why = outcome.why
     limits = [step for step in why.steps if step.startswith(("floor ", "ceiling "))]
     limit = f", limited by {' and '.join(limits)}" if limits else ""
     if why.n is None:
-        return f"asks for {now.words}, with N unknown: {_because(why)}{limit}"
+        return f"asks for {now.replicas}, with N unknown: {_because(why)}{limit}"
     if now.replicas == ceil(why.n):
         return f"stays at N {why.n:g}: {_staying(why)}{limit}"
-    return f"N {why.n:g} → {now.words}: {_because(why)}{limit}"
+    return f"N {why.n:g} → {now.replicas}: {_because(why)}{limit}"
 
 
 def _because(why: Why) -> str:
-    """Which term asks for that much, or allows no more."""
-    if why.n is not None and (why.up or 0.0) <= why.n:
-        if why.down is not None and why.down < why.n:
-            return f"{_decider(why)} justifies no more than {why.down:.6g}"
-        return "the demand allows N"
-    return f"{_decider(why)} asks for {why.up or 0.0:.6g}"
+    """Which term asks for that much, or justifies no more."""
+    up, n = why.up or 0.0, why.n
+    if n is None or up > n:
+        return f"{_decider(why)} asks for {_number(up)}"
+    if why.down is not None and why.down < n:
+        return f"{_decider(why)} justifies no more than {_number(why.down)}"
+    return f"{_staying(why)}"
 
 
 def _staying(why: Why) -> str:
-    downs = [term.down for term in why.terms]
-    wanted = max((down for down in downs if down is not None), default=None)
+    up, n = why.up or 0.0, why.n or 0.0
+    if up > n or (why.down is not None and why.down < n):  # and yet N, by rounding or by a limit
+        return _because(why)
+    downs = [term.down for term in why.terms if term.down is not None]
     guards = [guard.text for guard in why.guards if guard.is_holding and guard.direction == "down"]
-    if guards and why.n is not None and None not in downs and wanted is not None and wanted < why.n:
-        return f"the terms justify no more than {wanted:.6g}, but nothing may go ({'; '.join(guards)})"
+    if guards and len(downs) == len(why.terms) and max(downs, default=n) < n:
+        return f"the terms justify no more than {_number(max(downs))}, but nothing may go ({'; '.join(guards)})"
     if why.down is None:
         unknown = [one.name for one in why.inputs if one.reason is not None]
         because = f", since {', '.join(unknown)} cannot be told" if unknown else ""
-        return f"at least {why.up or 0.0:.6g} are needed and nothing says how many may go{because}"
-    return f"between {why.up or 0.0:.6g} and {why.down:.6g} are justified"
+        return f"{_number(up)} are needed and nothing says how many may go{because}"
+    if up == why.down:
+        return "just as many are needed"
+    return f"anything from {_number(up)} to {_number(why.down)} is justified"
 
 
 def _decider(why: Why) -> str:
-    return _DECIDER.match(why.decided_by).group()  # type: ignore[union-attr]  # matches everything, if only nothing
+    found = _DECIDER.match(why.decided_by)
+    return found.group() if found else ""
+
+
+def _number(replicas: float) -> str:
+    return f"{round(replicas, 2):g}"

@@ -34,17 +34,20 @@ class Change:
     """A tick at which the replicas asked for, the reason for having none, or what decides became another."""
 
     t: float
-    before: str
-    after: str
+    before: int | None
+    after: int | None
     reason: str | None
     decided_by: str
+    is_first: bool = False
+    is_of_value: bool = True
 
     def as_data(self) -> dict[str, object]:
-        """Plain data for JSON; `before` is null for the first tick that was seen."""
+        """Plain data for JSON: replicas asked for before and after, null where there was no value."""
         return {
             "t": self.t,
-            "before": self.before or None,
+            "before": self.before,
             "after": self.after,
+            "first": self.is_first,
             "reason": self.reason,
             "decided_by": self.decided_by,
         }
@@ -98,12 +101,19 @@ class SignalHistory:
     def _notice(self, t: float, now: Asked) -> None:
         before, self._last = self._last, now
         reason = now.missing.reason if now.missing is not None else None
+        is_of_value = True
         if before is not None:
             was = before.missing.reason if before.missing is not None else None
-            if (before.replicas, was, before.decider) == (now.replicas, reason, now.decider):
+            is_of_value = (before.replicas, was) != (now.replicas, reason)
+            if not is_of_value and before.decider == now.decider:
                 return
+            # Two terms that take turns without moving a replica would push everything else out.
+            if not is_of_value and not self.changes[-1].is_of_value:
+                self.changes.pop()
         cause = now.decided_by if now.missing is None else f"{now.missing.reason}: {now.missing.message}"
-        self.changes.append(Change(t, before.words if before else "", now.words, reason, cause[:MAX_WORDS]))
+        was_asked = before.replicas if before is not None else None
+        change = Change(t, was_asked, now.replicas, reason, cause[:MAX_WORDS], before is None, is_of_value)
+        self.changes.append(change)
 
     def as_data(self) -> dict[str, object]:
         """Columns for JSON. `down` is null where nothing bounds it, as in an account, and where nothing is known."""

@@ -6,7 +6,7 @@ function show(account, now) {
   if (page.shown !== page.chosen || !page.plot) {
     page.shown = page.chosen;
     const host = make("div", "");
-    const section = make("section", "", make("h3", "", "The last hour"), host);
+    const section = make("section", "", make("h3", ""), host);
     detail.replaceChildren(make("div", "above"), section, make("div", "below"));
     page.plot = new TimePlot(host, {
       label: "The last hour: value, replicas and the interval of the demand",
@@ -19,8 +19,13 @@ function show(account, now) {
   above.replaceChildren(summary(account, now));
   section.hidden = !account.history;
   if (account.history) {
+    // Soon after a start an hour would be empty but for its end.
+    const spans = { "10 minutes": HOUR / 6, "30 minutes": HOUR / 2, hour: HOUR };
+    const first = account.history.t[0] ?? now;
+    const [name, span] = Object.entries(spans).find(([, seconds]) => first >= now - seconds) ?? ["hour", HOUR];
+    section.firstChild.textContent = `The last ${name}`;
     const { t, step_seconds: step, ...columns } = account.history;
-    page.plot.show({ from: now - HOUR, to: now, step, t, columns: { ...columns, value: asReplicas(account, columns) } });
+    page.plot.show({ from: now - span, to: now, step, t, columns: { ...columns, value: asReplicas(account, columns) } });
   }
   below.replaceChildren(...parts(account, now));
 }
@@ -59,30 +64,36 @@ function parts(account, now) {
       [["term", "name"], ["kind"], ["U", "figure"], ["D", "figure"], ["how", "wide arithmetic"]],
       why.terms.map((one) => [one.name, one.kind, figure(one.up), bound(one.down, true), one.text]))));
     made.push(part("Inputs", table(
-      [["input", "name"], ["sum", "figure"], ["of", "figure"], ["from – to", "figure"], ["age", "figure"], ["problem", "wide"]],
+      [["input", "name"], ["sum", "figure"], ["pods", "figure"], ["smallest – largest", "figure"], ["age", "figure"], ["problem", "wide"]],
       why.inputs.map((one) => [
         one.name, amount(one.total, one.unit), String(one.pods),
         one.smallest === null ? "–" : `${amount(one.smallest, one.unit)} – ${amount(one.largest, one.unit)}`,
         age(one.as_of === null ? null : now - one.as_of),
         one.reason === null ? one.message : make("span", "bad", `${one.reason}: ${one.message}`),
       ]))));
-    made.push(make("div", "pair", guards(why), diagnosis(why), part("Steps", make("ol", "", ...why.steps.map(item)))));
+    made.push(make("div", "trio", guards(why), diagnosis(why), part("Steps", make("ol", "", ...why.steps.map(item)))));
     if (why.notes.length) made.push(part("Notes", make("ul", "", ...why.notes.map(item))));
   }
   made.push(part("Last changes", account.changes.length ? table(
-    [["when", "figure"], ["from – to", "name"], ["decided by", "wide"]],
+    [["when", ""], ["asks for", "strong"], ["decided by", "wide"]],
     account.changes.map((one) => [
-      `${TimePlot.clock(one.t, true)}`, one.before === null ? `first seen: ${one.after}` : `${one.before} → ${one.after}`,
+      TimePlot.clock(one.t, true), change(one),
       one.reason === null ? one.decided_by : make("span", "bad", one.decided_by),
     ])) : make("p", "soft", "None since this adapter started.")));
   return made;
+}
+
+function change({ before, after, first }) {
+  const words = (replicas) => replicas ?? "no value";
+  if (first) return `first seen: ${words(after)}`;
+  return before === after ? `still ${words(after)}` : `${words(before)} → ${words(after)}`;
 }
 
 const item = (text) => make("li", "", text);
 const part = (name, ...content) => make("section", "", make("h3", "", name), ...content);
 
 function guards(why) {
-  if (!why.guards.length) return part("Guards", make("p", "soft", "This policy has none that speaks now."));
+  if (!why.guards.length) return part("Guards", make("p", "soft", "None."));
   return part("Guards", make("ul", "", ...why.guards.map((one) => {
     const way = one.direction === "up" ? "nothing may come" : "nothing may go";
     return make("li", one.is_holding ? "bad" : "", one.is_holding ? `${one.text} (${way})` : one.text);
@@ -90,7 +101,7 @@ function guards(why) {
 }
 
 function diagnosis(why) {
-  if (!why.diagnosis) return part("Diagnosis", make("p", "soft", "Nothing in the table fits the inputs."));
+  if (!why.diagnosis) return part("Diagnosis", make("p", "soft", "No known limit fits the inputs."));
   const helps = why.diagnosis.replicas_help;
   return part("Diagnosis", make("p", "", make("b", "", why.diagnosis.name), `: ${why.diagnosis.about} `,
     make("span", helps ? "good" : "bad", helps ? "More replicas help." : "More replicas do not help.")));
@@ -101,7 +112,7 @@ function table(columns, rows) {
   const body = rows.map((cells) => make("tr", "", ...cells.map((cell, place) => {
     const [name, look] = columns[place];
     const made = make("td", look ?? "", cell);
-    if (place > 0 && look !== "name" && !look?.includes("wide")) made.dataset.label = name;
+    if (place > 0 && look && look !== "strong" && !look?.includes("wide")) made.dataset.label = name;
     return made;
   })));
   return make("table", "", make("thead", "", head), make("tbody", "", ...body));

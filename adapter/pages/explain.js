@@ -52,7 +52,8 @@ async function refresh() {
   try {
     const list = await read({ summary: "true" });
     if (turn !== page.reading) return;
-    page.signals = list.signals;
+    // What has no value comes first: that is what somebody who opens this page looks for.
+    page.signals = list.signals.sort((one, other) => (one.reason === null) - (other.reason === null));
     page.now = list.now;
     showList();
     if (!page.chosen && page.signals.length === 1) page.chosen = keyOf(page.signals[0]);
