@@ -59,10 +59,10 @@ def headline(group: GroupSignal, published_as: str) -> str:
     limits = [step for step in why.steps if step.startswith(("floor ", "ceiling "))]
     limit = f", limited by {' and '.join(limits)}" if limits else ""
     if why.n is None:
-        return f"asks for {now.replicas}, with N unknown: {_because(why)}{limit}"
+        return f"asks for {now.replicas}, with N unknown, because {_because(why)}{limit}"
     if now.replicas == ceil(why.n):
-        return f"stays at N {why.n:g}: {_staying(why)}{limit}"
-    return f"N {why.n:g} → {now.replicas}: {_because(why)}{limit}"
+        return f"stays at N {why.n:g} because {_staying(why)}{limit}"
+    return f"N {why.n:g} → {now.replicas} because {_because(why)}{limit}"
 
 
 def _because(why: Why) -> str:
