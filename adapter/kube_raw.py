@@ -45,7 +45,7 @@ class RawApi:
         files = [str(self._kubeconfig)] if self._kubeconfig is not None else _usual_files()
         where = " or ".join(files)
         fix = "give --kubeconfig FILE, or port-forward and give --url"
-        if not any(Path(file).is_file() for file in files):
+        if not any(map(os.path.isfile, files)):
             raise RawApiError(f"no kubeconfig at {where}; {fix}")
         from kubernetes.aio import client, config
 

@@ -85,7 +85,10 @@ def _staying(why: Why) -> str:
         return f"the terms justify no more than {_number(max(downs))}, but nothing may go ({'; '.join(guards)})"
     if why.down is None:
         unknown = [one.name for one in why.inputs if one.reason is not None]
+        unbounded = next((term for term in why.terms if term.down is None), None)
         because = f", since {', '.join(unknown)} cannot be told" if unknown else ""
+        if not unknown and unbounded is not None:
+            because = f", since term {unbounded.name} bounds nothing ({unbounded.text})"
         return f"{_number(up)} are needed and nothing says how many may go{because}"
     if up == why.down:
         return "just as many are needed"
