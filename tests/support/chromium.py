@@ -147,8 +147,10 @@ class Page:
 
     async def press(self, key: str) -> None:
         """Press and release a key, by its name in KEYS."""
-        for kind in ("rawKeyDown", "keyUp"):
-            await self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=KEYS[key])
+        text = {"text": "\r"} if key == "Enter" else {}  # without it no button is pressed
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            about = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key], **text}
+            await self.call("Input.dispatchKeyEvent", type=kind, **about)
 
     async def type(self, text: str) -> None:
         """Type into what has the focus."""
