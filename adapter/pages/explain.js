@@ -115,7 +115,7 @@ function row(one) {
 async function showChosen(turn) {
   const one = page.signals.find((each) => keyOf(each) === page.chosen);
   if (!one) {
-    if (page.chosen) showNothing(`${page.chosen.split("/").map(decodeURIComponent).join("/")} is not served now.`);
+    if (page.chosen) showNothing(`${readable(page.chosen)} is not served now.`);
     return;
   }
   const labelSelector = labelText(one.labels);
@@ -123,6 +123,14 @@ async function showChosen(turn) {
   if (turn !== page.reading || keyOf(one) !== page.chosen) return;
   const found = answer.signals.find((each) => keyOf(each) === page.chosen);
   if (found) show(found, answer.now);
+}
+
+function readable(key) {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key; // an address that somebody cut off within a %
+  }
 }
 
 function showNothing(text) {

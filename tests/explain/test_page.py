@@ -176,6 +176,14 @@ async def test_what_prometheus_says_is_shown_and_never_run(browser: Chromium, ur
     assert any("Content Security Policy" in one for one in page.complaints)
 
 
+async def test_an_address_of_what_is_not_served_says_so(browser: Chromium, url: str) -> None:
+    for chosen, words in (("prod/gone/", "prod/gone/ is not served now."), ("prod/%e", "prod/%e is not served now.")):
+        page = await browser.new_page()
+        await page.open(f"{url}/#{chosen}")
+        await page.wait_until(f"document.querySelector('#detail').innerText === '{words}'")
+        assert page.complaints == []
+
+
 async def test_an_adapter_that_went_away_is_told_and_what_was_shown_stays(browser: Chromium, hour: Board) -> None:
     endpoint = OwnEndpoint(lambda: b"", hour)
     page = await opened(browser, f"http://127.0.0.1:{await endpoint.start('127.0.0.1', 0)}", CHAT)
