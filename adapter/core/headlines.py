@@ -3,14 +3,11 @@
 Made from the account alone, so that the command, the page and the API say the same words. Knows no policy document.
 """
 
-import re
 from dataclasses import dataclass
 from math import ceil
 
 from adapter.core.reasons import Missing
 from adapter.core.signals import GroupSignal, NoSignal, Signal, Why
-
-_DECIDER = re.compile(r"[^:,]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +22,12 @@ class Asked:
     @property
     def decider(self) -> str:
         """What decided without its numbers: "term load", "N 4", "no signal"."""
-        found = _DECIDER.match(self.decided_by)
-        return found.group() if found else ""
+        return decider(self.decided_by)
+
+
+def decider(decided_by: str) -> str:
+    """The words of what decided, up to its numbers."""
+    return decided_by.partition(":")[0].partition(",")[0]
 
 
 def asked(outcome: Signal | NoSignal, published_as: str) -> Asked:
@@ -69,9 +70,9 @@ def _because(why: Why) -> str:
     """Which term asks for that much, or justifies no more."""
     up, n = why.up or 0.0, why.n
     if n is None or up > n:
-        return f"{_decider(why)} asks for {_number(up)}"
+        return f"{decider(why.decided_by)} asks for {_number(up)}"
     if why.down is not None and why.down < n:
-        return f"{_decider(why)} justifies no more than {_number(why.down)}"
+        return f"{decider(why.decided_by)} justifies no more than {_number(why.down)}"
     return f"{_staying(why)}"
 
 
@@ -93,11 +94,6 @@ def _staying(why: Why) -> str:
     if up == why.down:
         return "just as many are needed"
     return f"anything from {_number(up)} to {_number(why.down)} is justified"
-
-
-def _decider(why: Why) -> str:
-    found = _DECIDER.match(why.decided_by)
-    return found.group() if found else ""
 
 
 def _number(replicas: float) -> str:

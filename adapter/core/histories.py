@@ -79,9 +79,10 @@ class SignalHistory:
 
     def record(self, t: float, outcome: Signal | NoSignal, published_as: str) -> None:
         """Take in the outcome of a tick. One that is not later than the last (the clock was set back) replaces it."""
-        while self._times and (self._times[-1] >= t or self._times[-1] // STEP_SECONDS == t // STEP_SECONDS):
-            self._delete(len(self._times) - 1)
-        while self._times and (len(self._times) >= MAX_POINTS or self._times[0] <= t - SPAN_SECONDS):
+        times, step = self._times, t // STEP_SECONDS
+        while times and times[-1] // STEP_SECONDS >= step:
+            self._delete(len(times) - 1)
+        while times and (len(times) >= MAX_POINTS or times[0] <= t - SPAN_SECONDS):
             self._delete(0)
         why = outcome.why
         value = outcome.value_milli / 1000 if isinstance(outcome, Signal) else nan
