@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("adapter.serving", "Serve scaling signals through the external metrics API."),
+    "explain": ("adapter.explain_command", "Say how a signal of a running adapter came about, and what changed."),
     "check": ("adapter.checking", "Check policies: what is wrong, where, and what to do about it."),
     "new": ("adapter.new_command", "Write a policy and its HPA for a workload, from flags or answers."),
     "presets": ("adapter.preset_command", "List presets, show what one means, and the queries it asks."),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Protocol
 
+from adapter.accounts import Wanted, is_yes, read_wanted
 from adapter.answers import (
     METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE,
@@ -40,6 +41,10 @@ from adapter.core.openapi import OPENAPI_V2, OPENAPI_V3, OPENAPI_V3_PATH, render
 Readiness = Callable[[], list[str]]
 """Why signals are not served yet; an empty list means ready. Shown to anybody: no names of policies in it."""
 
+EXPLAIN = "explain"
+"""`METRIC?explain=true` is the account of METRIC. A parameter and not a path below it, so that kube-apiserver and this
+server authorize it as what it is, a read of that metric: `METRIC/explain` would be the verb `get` on an object."""
+
 _HEALTH_CHECKS = {"/healthz": ("ping",), "/livez": ("ping",), "/readyz": ("ping", "shutdown", "client-ca", "signals")}
 _ROOT = f"/apis/{GROUP}/{VERSION}"
 _WATCH = of_status(
@@ -56,6 +61,10 @@ class MetricSource(Protocol):
     """Gives the value of a metric, rendered; it reads the selector and never waits."""
 
     def reply(self, namespace: str, metric: str, label_selector: str) -> Reply: ...
+
+    def explain(self, namespace: str, metric: str, wanted: Wanted) -> Reply:
+        """The account of the metric; who may read the value may read this."""
+        ...
 
 
 class Routes:
@@ -118,6 +127,8 @@ class Routes:
             return NOT_ACCEPTABLE
         if fault := check_list_options(request.parameters):
             return of_status(fault)
+        if is_yes(request.parameters, EXPLAIN):
+            return of_reply(self._metrics.explain(namespace, metric, read_wanted(request.parameters)))
         return of_reply(self._metrics.reply(namespace, metric, request.parameters.get("labelSelector", "")))
 
 

@@ -106,7 +106,7 @@ class Adapter:
         except PolicyFolderError as error:
             raise StartError(str(error)) from error
         self.has_read_policies = True
-        own = OwnEndpoint(self.telemetry.exposition, self.board.account)
+        own = OwnEndpoint(self.telemetry.exposition, self.board, self.settings.explain_page)
         server = await start_server(
             self.settings, self.board, self.not_ready, self.telemetry.requested, self.telemetry.tls_pair_broken
         )

@@ -66,6 +66,11 @@ class Settings(BaseModel):
     metrics_bind_address: Annotated[str, AfterValidator(_host_port)] = Field(
         "0.0.0.0:8080", description="ADDRESS:PORT of the adapter's own /metrics, plain HTTP."
     )
+    explain_page: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Who gets /explain and its page on the metrics address, where nobody says who they are:"
+        " auto, only who asks from loopback, as kubectl port-forward does; on, everybody; off, nobody.",
+    )
     authorization_mode: Literal["Webhook", "AlwaysAllow"] = Field(
         "Webhook", description="Webhook asks the API server; AlwaysAllow is for loopback demos."
     )
@@ -103,6 +108,7 @@ _ALLOWED = {
     "bind_address": "an IP address or localhost",
     "secure_port": "0 to 65535; 0 takes a free port",
     "metrics_bind_address": "ADDRESS:PORT, e.g. 127.0.0.1:8080",
+    "explain_page": "auto, on or off",
     "authorization_mode": "Webhook or AlwaysAllow",
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that the slow tests find a real `prometheus` and `promtool`; installs Debian's package where it may. An old
-# kubectl, Debian 12's 1.20, is only unpacked below build/, beside whatever kubectl the machine has.
+# Makes sure that the slow tests find a real `prometheus`, `promtool` and `chromium`; installs Debian's packages where it
+# may. An old kubectl, Debian 12's 1.20, is only unpacked below build/, beside whatever kubectl the machine has.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 old_kubectl=build/kubernetes-client/usr/bin/kubectl
@@ -15,11 +15,14 @@ if [[ ! -x $old_kubectl ]]; then
   (cd build/kubernetes-client && apt-get download -qq kubernetes-client && dpkg-deb -x kubernetes-client_*.deb . &&
     rm kubernetes-client_*.deb)
 fi
-if command -v prometheus >/dev/null && command -v promtool >/dev/null; then exit 0; fi
+missing=()
+if ! command -v prometheus >/dev/null || ! command -v promtool >/dev/null; then missing+=(prometheus); fi
+if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then missing+=(chromium); fi
+if ((${#missing[@]} == 0)); then exit 0; fi
 if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
-  echo "packages: the slow tests need 'prometheus' and 'promtool' on PATH. Install them, on Debian or Ubuntu with:" >&2
-  echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends prometheus" >&2
-  echo "  and stop the service that this starts: sudo systemctl disable --now prometheus" >&2
+  echo "packages: the slow tests need 'prometheus', 'promtool' and 'chromium' on PATH; on Debian or Ubuntu install:" >&2
+  echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
+  echo "  and stop the service that Prometheus starts: sudo systemctl disable --now prometheus" >&2
   exit 1
 fi
 
@@ -30,8 +33,8 @@ if [[ ! -e $policy ]]; then
   printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod +x "$policy"
   trap 'rm -f "$policy"' EXIT
 fi
-echo "packages: installing Debian's prometheus"
+echo "packages: installing Debian's ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends prometheus >/dev/null
-if command -v systemctl >/dev/null; then systemctl stop prometheus 2>/dev/null || true; fi
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+if [[ " ${missing[*]} " == *" prometheus "* ]] && command -v systemctl >/dev/null; then systemctl stop prometheus 2>/dev/null || true; fi

@@ -22,7 +22,7 @@ from adapter.core.publishing import Decision, publish
 from adapter.core.readings import GroupKey
 from adapter.core.reasons import Missing, Reason
 from adapter.core.rules import Rules
-from adapter.core.signals import GroupSignal, NoSignal, Signal
+from adapter.core.signals import GroupSignal, GuardWhy, NoSignal, Signal
 from adapter.core.term_demand import contributions, interval
 from adapter.core.ticks import Tick
 
@@ -99,8 +99,9 @@ def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
         [f"combine {rules.combine.text}", *(one.text for one in holds), *limited, *scheduled],
     )
     diagnosis = memory.diagnosis()
-    if diagnosis is not None:
-        why = replace(why, diagnosis=diagnosis)
+    guards = tuple(GuardWhy(one.is_holding, one.direction, one.text) for one in holds)
+    if diagnosis is not None or guards:
+        why = replace(why, diagnosis=diagnosis, guards=guards)
     missing = _refusal(memory.plan, every) or _undecided(memory, every, decision) or published.missing
     if missing is not None:
         return NoSignal(missing, replace(why, decided_by=f"no signal: {missing.reason}"))

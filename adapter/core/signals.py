@@ -39,6 +39,15 @@ class TermWhy:
 
 
 @dataclass(frozen=True, slots=True)
+class GuardWhy:
+    """One guard's word: whether it holds, and which way (`down`: nothing may go, `up`: nothing may come)."""
+
+    is_holding: bool
+    direction: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Why:
     """How a signal came about: inputs, terms, the interval, N, and what decided."""
 
@@ -54,6 +63,7 @@ class Why:
     steps: tuple[str, ...]
     notes: tuple[str, ...] = ()
     diagnosis: Diagnosis | None = None
+    guards: tuple[GuardWhy, ...] = ()
 
     def as_data(self) -> dict[str, object]:
         """Plain data for JSON; an unbounded number is null."""
