@@ -115,7 +115,9 @@ def _turning(status: Mapping[str, Any]) -> object:
 def _accepted_message(verdict: Verdict) -> str:
     if verdict.judgement is Judgement.ACCEPTED:
         return verdict.message or "in force"
-    if verdict.in_force is None:
+    if verdict.judgement is Judgement.CONFLICTED:
+        kept = "It is not in force."
+    elif verdict.in_force is None:
         kept = "No accepted version of it is known, so nothing is in force."
     else:
         kept = f"The last accepted version, generation {verdict.in_force.generation}, stays in force."
@@ -141,7 +143,7 @@ def _active(verdict: Verdict, shown: Shown) -> tuple[str, str, str]:
         case []:
             return "False", "Empty", "empty: no group has been seen"
         case [one]:
-            return "True", "Signal", f"{one.text}, decided by {one.why.decided_by}"
+            return "True", "Signal", f"{one.text}: {one.why.decided_by}"
         case _:
             values = [one.value_milli for one in signals]
             return "True", "Signal", f"{len(values)} groups, {write_milli(min(values))} to {write_milli(max(values))}"

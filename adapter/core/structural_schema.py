@@ -83,8 +83,8 @@ def _object(schema: Node, definitions: Mapping[str, Node], depth: int) -> Node:
 def _one_of_objects(ways: Sequence[Node], definitions: Mapping[str, Node], depth: int) -> Node:
     """One object with the keys of all forms; exactly one of the keys that name a form, and what that form needs.
 
-    The key that names a form is the first that it requires: `query` of {query, unit}. That one of them stands there is a
-    rule in CEL, for the sake of its message: a `oneOf` tells what is missing for the form that was not meant.
+    The key that names a form is the first that it requires: `query` of {query, unit}. That one of them stands there is
+    a rule in CEL, for the sake of its message: a `oneOf` tells what is missing for the form that was not meant.
     """
     properties: Node = {}
     for way in ways:
