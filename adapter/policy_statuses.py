@@ -102,26 +102,20 @@ class StatusWriter:
 
     def _rank(self, key: Key, state: ObjectState, status: Status) -> tuple[int, float] | None:
         """None if the status is not due, else its place in the order."""
-        now = self._monotonic()
-        written = self._written.get(key)
-        if written is None:
-            # An adapter that has just started does not know when that was written: at once only what turned.
-            written = self._written[key] = Written(state.status, now)
-        elif written.seen is not state.status and written.seen != state.status:
-            written.seen, written.changed_at = state.status, now
-        if is_same(status, state.status):
+        now, there = self._monotonic(), state.status
+        # An adapter that has just started does not know when that was written: only what turned is written at once.
+        written = self._written.setdefault(key, Written(there, now))
+        is_own = written.status is not None and is_same(written.status, there)
+        if written.seen != there:
+            written.seen, written.changed_at = there, written.at if is_own else now
+        is_on_its_way = written.status is not None and is_same(status, written.status)
+        if is_same(status, there) or (is_on_its_way and now - written.at < SEEN_SECONDS):
             return None
-        is_own = written.status is not None and is_same(written.status, state.status)
-        if written.status is not None and is_same(status, written.status) and now - written.at < SEEN_SECONDS:
-            return None
-        if is_turn(status, state.status):
-            is_ours = is_own or not state.status or self._is_about_document(status, state.status)
-            pause, since = (
-                (TURN_SECONDS, written.at) if is_ours else (QUIET_SECONDS, max(written.at, written.changed_at))
-            )
-            return (0, written.at) if now - since >= pause else None
+        is_turned = is_turn(status, there)
+        if is_turned and (is_own or not there or self._is_about_document(status, there)):
+            return (0, written.at) if now - written.at >= TURN_SECONDS else None
         since = max(written.at, written.changed_at)
-        return (1, since) if now - since >= QUIET_SECONDS else None
+        return (0 if is_turned else 1, since) if now - since >= QUIET_SECONDS else None
 
     @staticmethod
     def _is_about_document(status: Mapping[str, Any], before: Mapping[str, Any]) -> bool:

@@ -29,8 +29,7 @@ class ObjectProblem:
     def __str__(self) -> str:
         # Most messages begin with the path in the dotted form of `check`; here it stands once, as Kubernetes writes it.
         message = self.problem.message.removeprefix(f"{_dotted(self.path)}: ")
-        where = "" if not self.path or self.path in message else f"{self.path}: "
-        text = f"{where}{message} [{self.problem.code}]"
+        text = f"{self.path or 'the object'}: {message} [{self.problem.code}]"
         return f"{text}; {self.problem.fix}" if self.problem.fix else text
 
 

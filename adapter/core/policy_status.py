@@ -114,7 +114,7 @@ def _turning(status: Mapping[str, Any]) -> object:
 
 def _accepted_message(verdict: Verdict) -> str:
     if verdict.judgement is Judgement.ACCEPTED:
-        return verdict.message or "in force"
+        return f"in force, with warnings:\n{verdict.message}" if verdict.message else "in force"
     if verdict.judgement is Judgement.CONFLICTED:
         kept = "It is not in force."
     elif verdict.in_force is None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import yaml
 from cluster import Cluster
 
 PATH = "/apis/scaleproof.dev/v1alpha1"
@@ -41,3 +42,13 @@ def condition(item: dict[str, Any], kind: str) -> tuple[str, str, str]:
         if one["type"] == kind:
             return one["status"], one["reason"], one["message"]
     return "", "", ""
+
+
+def item(
+    name: str, generation: int = 1, *, bad: bool = False, created: str = "2026-01-01T00:00:00Z", **more: Any
+) -> Any:
+    found = yaml.safe_load(policy_object(name, metric=more.pop("metric", None)))
+    found["metadata"] |= {"uid": f"uid-{name}", "generation": generation, "creationTimestamp": created}
+    if bad:
+        found["spec"]["evry"] = "1s"
+    return {**found, **more}
