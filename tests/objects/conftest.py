@@ -20,17 +20,13 @@ def prometheus() -> Iterator[FakePrometheus]:
         yield running
 
 
-def install(cluster: Cluster) -> Path:
-    """Apply the CustomResourceDefinition and the adapter's rights; return the way to the API server of its account."""
+@pytest.fixture(scope="session")
+def kubeconfig(cluster: Cluster) -> Path:
+    """The way to the API server of the adapter's account, where the CustomResourceDefinition and its rights are."""
     files = ("namespace.yaml", "service-account.yaml", "rbac.yaml", "crd.yaml")
     cluster.kubectl("apply", *(f"--filename={BASE / name}" for name in files))
     cluster.kubectl("wait", "--for=condition=Established", "crd/scalingpolicies.scaleproof.dev", "--timeout=30s")
     return cluster.service_account_kubeconfig(ADAPTER_NAMESPACE, "scaleproof")
-
-
-@pytest.fixture
-def kubeconfig(cluster: Cluster) -> Path:
-    return install(cluster)
 
 
 @pytest.fixture
