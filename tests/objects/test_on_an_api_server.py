@@ -14,12 +14,17 @@ from scaling_policy import condition, get, policy_object, put
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module")
+def namespace(cluster: Cluster, kubeconfig: Path) -> Iterator[str]:
+    with cluster.namespace("prod") as made:
+        yield made
+
+
 @pytest.fixture
-def prod(cluster: Cluster, kubeconfig: Path) -> Iterator[str]:
-    """A namespace whose policies are gone before the next test begins."""
-    with cluster.namespace("prod") as namespace:
-        yield namespace
-        cluster.kubectl("delete", "scalingpolicies", "--all", f"--namespace={namespace}")
+def prod(cluster: Cluster, namespace: str) -> Iterator[str]:
+    """The namespace, whose policies are gone before the next test begins."""
+    yield namespace
+    cluster.kubectl("delete", "scalingpolicies", "--all", f"--namespace={namespace}")
 
 
 def values(adapter: AdapterProcess) -> dict[str, str | None]:
