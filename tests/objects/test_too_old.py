@@ -17,6 +17,9 @@ from adapter.kube_watch import ConfigMapWatcher, Item, OnData, follow
 
 pytestmark = pytest.mark.slow
 
+TLS_CLOSE_SECONDS = 0.25
+"""A TLS connection that is closed takes a moment of the loop to be gone; else it is found open when the loop ends."""
+
 LONG_AGO = "1"
 """A version from before the API server began to keep events: it answers a watch from there as one from a day ago."""
 
@@ -90,6 +93,7 @@ async def test_policies_are_listed_anew_and_watched_on(cluster: Cluster, kubecon
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
             await api.close()
+            await asyncio.sleep(TLS_CLOSE_SECONDS)
     assert told.failures == [410]
     assert calls.asked == ["list", "watch", "list", "watch"]
 
@@ -111,6 +115,7 @@ async def test_the_authentication_config_map_is_listed_anew(own_cluster: Cluster
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
         await api.close()
+        await asyncio.sleep(TLS_CLOSE_SECONDS)
     assert watcher.failures == [410]
     assert len(heard) == 2
     assert "requestheader-client-ca-file" in heard[1]
