@@ -19,6 +19,7 @@ from adapter.core.external_metrics import (
 from adapter.core.histories import Histories
 from adapter.core.label_selectors import LabelSelector, SelectorError
 from adapter.core.policy_reading import LoadedPolicy
+from adapter.core.policy_status import Shown
 from adapter.core.quantity import MAX_VALUE
 from adapter.core.reasons import Missing, Reason
 from adapter.core.signals import GroupSignal, NoSignal
@@ -92,6 +93,13 @@ class Board:
             reply = _render(entry, metric, entry.groups.selected(selector))
             self._selected.keep(key, entry.groups, reply)
         return reply
+
+    def shown(self, loaded: LoadedPolicy) -> Shown:
+        """The signals of a policy, and why there are none."""
+        entry = self._entries.get(_key(loaded))
+        if entry is None or entry.loaded is not loaded or entry.t is None:
+            return Shown(None, (), STARTING)
+        return Shown(entry.t, entry.groups.all, self._age(entry))
 
     def _age(self, entry: Entry) -> Missing | None:
         if entry.t is None:

@@ -1,4 +1,4 @@
-"""The API server as this adapter needs it: two reviews and one ConfigMap. The one importer of kubernetes.
+"""The API server as this adapter needs it: two reviews, one ConfigMap, ScalingPolicies. The one importer of kubernetes.
 
 The library costs 0.5 s and 55 MiB to import, so it is imported on connection and not with this module. Every call has
 a time-out, at most so many are under way, and whatever the library raises leaves here as ReviewUnavailableError.
@@ -12,7 +12,9 @@ from typing import Any, Protocol
 from yaml import YAMLError
 
 from adapter.core.api_requests import AccessAttributes
-from adapter.kube_watch import GRACE_SECONDS, OnData, follow
+from adapter.kube_policies import PolicyApi, PolicyResources
+from adapter.kube_resources import Resource
+from adapter.kube_watch import ConfigMapWatcher, OnData, follow
 from adapter.reviews import Identity, ReviewUnavailableError
 
 CALL_SECONDS = 5.0
@@ -43,6 +45,15 @@ class ApiServer(Protocol):
 
 async def connect(kubeconfig: Path | None) -> ApiServer:
     """A client by kubeconfig, or by the service account of the Pod; nothing is sent yet."""
+    return await _connect(kubeconfig)
+
+
+async def connect_to_policies(kubeconfig: Path | None) -> PolicyApi:
+    """A client of its own for the ScalingPolicies, so that no write of a status makes a review wait."""
+    return PolicyResources(await _connect(kubeconfig))
+
+
+async def _connect(kubeconfig: Path | None) -> "_KubernetesApi":
     from kubernetes.aio import client, config
 
     load_file: Any = config.load_kube_config
@@ -110,7 +121,9 @@ class _KubernetesApi:
         return dict(found.get("data") or {})
 
     async def watch_authentication_config(self, on_data: OnData) -> None:
-        await follow(_AuthenticationConfig(self), on_data)
+        # The one ConfigMap, by its name, which is all that the role allows.
+        which = {"fieldSelector": f"metadata.name={AUTHENTICATION_CONFIG_MAP}"}
+        await follow(Resource(self, AUTHENTICATION_CONFIG_MAPS, which), ConfigMapWatcher(on_data))
 
     async def close(self) -> None:
         await self._client.close()
@@ -118,6 +131,16 @@ class _KubernetesApi:
     async def open(self, path: str, query: Mapping[str, str], seconds: float) -> Any:
         """An open answer of aiohttp to a GET, its body yet to be read; the caller closes it."""
         return await self._call(path, lambda: self._get(path, query, seconds))
+
+    async def patch(self, path: str, query: Mapping[str, str], body: Mapping[str, Any]) -> None:
+        """Server-side apply of the body; ReviewUnavailableError if it is not taken."""
+
+        async def call() -> None:
+            answer = await self._send("PATCH", path, query, CALL_SECONDS, body)
+            answer.close()
+            answer.raise_for_status()
+
+        await self._call(path, call)
 
     async def read(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         """The JSON object that a GET gives; ReviewUnavailableError for anything else."""
@@ -134,12 +157,21 @@ class _KubernetesApi:
         return found
 
     async def _get(self, path: str, query: Mapping[str, str], seconds: float) -> Any:
-        """GET by the library's own client; its CoreV1Api would do the same, but that one module costs 25 MiB."""
+        return await self._send("GET", path, query, seconds)
+
+    async def _send(
+        self, method: str, path: str, query: Mapping[str, str], seconds: float, body: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Asked by the library's own client; its CoreV1Api would do the same, but that one module costs 25 MiB."""
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/apply-patch+yaml"
         parameters = await self._client.param_serialize(
-            "GET",
+            method,
             path,
             query_params=list(query.items()),
-            header_params={"Accept": "application/json"},
+            header_params=headers,
+            body=body,
             auth_settings=["BearerToken"],
         )
         answer = await self._client.call_api(*parameters, _request_timeout=seconds)
@@ -154,22 +186,5 @@ class _KubernetesApi:
         except Exception as error:
             status = getattr(error, "status", None)
             reason = f"status {status}" if isinstance(status, int) else type(error).__name__
-            raise ReviewUnavailableError(f"{what}: the API server gave no answer ({reason})") from error
-
-
-class _AuthenticationConfig:
-    """The list and the watch of the one ConfigMap, by its name, which is all that the role allows."""
-
-    def __init__(self, api: _KubernetesApi) -> None:
-        self._api = api
-        self._which = {"fieldSelector": f"metadata.name={AUTHENTICATION_CONFIG_MAP}"}
-
-    async def list(self) -> tuple[str, Mapping[str, str]]:
-        found = await self._api.read(AUTHENTICATION_CONFIG_MAPS, self._which)
-        data = next((dict(item.get("data") or {}) for item in found["items"]), {})
-        return found["metadata"]["resourceVersion"], data
-
-    async def watch(self, version: str, seconds: int) -> Any:
-        query = {**self._which, "watch": "true", "resourceVersion": version, "timeoutSeconds": str(seconds)}
-        # The library's own time-out is five minutes for the whole answer; `follow` has one that fits.
-        return await self._api.open(AUTHENTICATION_CONFIG_MAPS, query, seconds + GRACE_SECONDS)
+            code = status if isinstance(status, int) else None
+            raise ReviewUnavailableError(f"{what}: the API server gave no answer ({reason})", code) from error

@@ -34,7 +34,11 @@ ANONYMOUS = Identity("system:anonymous", (UNAUTHENTICATED,))
 
 
 class ReviewUnavailableError(Exception):
-    """The API server gave no answer; whoever asked must refuse."""
+    """The API server gave no answer; whoever asked must refuse. `status` is the code it gave instead, if any."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class TokenReviewer(Protocol):

@@ -1,12 +1,14 @@
-"""`scaleproof schema`: the JSON Schema of a policy, or the language reference made from it."""
+"""`scaleproof schema`: the JSON Schema of a policy, its CustomResourceDefinition, or the language reference."""
 
 import json
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+import yaml
 
 from adapter.bundled import load_presets
+from adapter.core.custom_resource import custom_resource_definition
 from adapter.core.policy_schema import policy_schema
 from adapter.core.reference_page import reference
 
@@ -18,13 +20,25 @@ class Output(StrEnum):
 
     JSON = "json"
     MARKDOWN = "markdown"
+    CRD = "crd"
+
+
+CRD_HEAD = """\
+# ScalingPolicy as an object of the API server: the language of docs/policy.md. Made by `scaleproof schema --output crd`
+# from the same models as the JSON Schema; what a structural schema cannot say is told in the object's status.
+"""
 
 
 @app.command()
 def schema(
-    output: Annotated[Output, typer.Option(help="json (JSON Schema) or markdown (the reference).")] = Output.JSON,
+    output: Annotated[
+        Output, typer.Option(help="json (JSON Schema), markdown (the reference) or crd (CustomResourceDefinition).")
+    ] = Output.JSON,
 ) -> None:
-    """Write the JSON Schema of a ScalingPolicy, for editors, or the language reference."""
+    """Write the JSON Schema of a ScalingPolicy (for editors), its CustomResourceDefinition, or the reference."""
+    if output is Output.CRD:
+        typer.echo(CRD_HEAD + yaml.safe_dump(custom_resource_definition(), sort_keys=False, width=120), nl=False)
+        return
     library = load_presets()
     if output is Output.MARKDOWN:
         typer.echo(reference(library), nl=False)

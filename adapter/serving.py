@@ -15,11 +15,13 @@ from adapter.board import Board
 from adapter.bundled import load_presets
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.problems import Problem
+from adapter.kube import ApiServerConfigurationError
 from adapter.logs import configure_logs
 from adapter.own_endpoint import OwnEndpoint
 from adapter.policy_folder import PolicyFolder, PolicyFolderError
 from adapter.poller import Asker, PolicyPoller
 from adapter.prometheus import PrometheusSource
+from adapter.scaling_policies import ScalingPolicies
 from adapter.server import ServerStartError, start_server
 from adapter.settings import Settings
 from adapter.settings_flags import with_settings_flags
@@ -43,7 +45,10 @@ class Adapter:
         self.telemetry = Telemetry()
         self.board = Board(clock.now)
         self.asker = Asker(PrometheusSource(settings.prometheus, on_query=self.telemetry.queried))
-        self.folder = PolicyFolder(settings.policies, load_presets(), self.report_broken)
+        library = load_presets()
+        self.folder = PolicyFolder(settings.policies, library, self.report_broken) if settings.policies else None
+        self.files: Mapping[tuple[str, str], LoadedPolicy] = {}
+        self.objects = ScalingPolicies(library, self.telemetry, self.put_in_force)
         self.pollers: dict[tuple[str, str], tuple[LoadedPolicy, asyncio.Task[None]]] = {}
         self.has_read_policies = False
 
@@ -52,6 +57,10 @@ class Adapter:
         self.telemetry.policy_file_broken()
         for problem in problems:
             _log.error("policy-problem", place=str(problem).splitlines()[0], fix=problem.fix)
+
+    def put_in_force(self) -> None:
+        """Run what files and objects say together."""
+        self.apply(self.objects.joined(self.files))
 
     def apply(self, policies: Mapping[tuple[str, str], LoadedPolicy]) -> None:
         """Start what is new, stop what is gone, restart what changed; what stays is not touched."""
@@ -75,10 +84,10 @@ class Adapter:
     async def watch_folder(self) -> None:
         """Look at the folder until cancelled; a folder that cannot be read keeps what is in force."""
         fault = ""
-        while True:
+        while self.folder is not None:
             try:
-                policies = await asyncio.to_thread(self.folder.look)
-                self.apply(policies)
+                self.files = await asyncio.to_thread(self.folder.look)
+                self.put_in_force()
                 self.has_read_policies, fault = True, ""
             except (PolicyFolderError, OSError) as error:
                 if str(error) != fault:
@@ -93,7 +102,8 @@ class Adapter:
 
     def not_ready(self) -> list[str]:
         """Why the process is not ready, Prometheus aside: its absence is told per signal."""
-        return [] if self.has_read_policies else ["the policies have not been read yet"]
+        own = [] if self.has_read_policies else ["the policies have not been read yet"]
+        return own + self.objects.not_ready(self.folder is not None)
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then drain."""
@@ -102,7 +112,8 @@ class Adapter:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)
         try:
-            self.apply(self.folder.look())
+            self.files = self.folder.look() if self.folder is not None else {}
+            self.put_in_force()
         except PolicyFolderError as error:
             raise StartError(str(error)) from error
         self.has_read_policies = True
@@ -120,6 +131,10 @@ class Adapter:
                     f"cannot listen on --metrics-bind-address {self.settings.metrics_bind_address}: {error.strerror}"
                 )
                 raise StartError(f"{message}; free the port or give another") from error
+            try:
+                await self.objects.start(self.settings, self.board.shown)
+            except ApiServerConfigurationError as error:
+                raise StartError(str(error)) from error
             _log.info("serving", url=server.url, metrics_port=own_port, policies=len(self.pollers))
             print(f"metrics http://{host or '0.0.0.0'}:{own_port}/metrics", flush=True)  # noqa: S104, T201 - told to whoever started us
             print(f"ready {server.url}", flush=True)  # noqa: T201 - told to whoever started us
@@ -131,6 +146,7 @@ class Adapter:
             for _, task in self.pollers.values():
                 task.cancel()
             await server.close()
+            await self.objects.close()
             await own.close()
             self.asker.close()
 

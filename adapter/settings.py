@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from adapter.core.documents import Document, read_documents
 
@@ -56,7 +67,14 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    policies: Path = Field(description="Folder (or file) with the policies.")
+    scaling_policies: Literal["auto", "true", "false"] = Field(
+        "auto", description="Whether policies are also objects of the API server; auto: where there is a way to it."
+    )
+    policies: Path | None = Field(
+        None,
+        validate_default=True,
+        description="Folder (or file) with the policies; may be left out with --scaling-policies true.",
+    )
     prometheus: Annotated[str, AfterValidator(_url)] = Field(description="URL of Prometheus.")
     bind_address: Annotated[str, AfterValidator(_address)] = Field("0.0.0.0", description="Address to listen on.")  # noqa: S104 - a server in a Pod
     secure_port: int = Field(6443, ge=0, le=65535, description="Port to serve HTTPS on; 0 takes a free one.")
@@ -74,6 +92,7 @@ class Settings(BaseModel):
     authorization_mode: Literal["Webhook", "AlwaysAllow"] = Field(
         "Webhook", description="Webhook asks the API server; AlwaysAllow is for loopback demos."
     )
+    scaling_policies_status: bool = Field(True, description="Whether the status of those objects is written.")
     client_ca_file: Path | None = Field(None, description="CA whose certificates are users of their own.")
     requestheader_client_ca_file: Path | None = Field(None, description="CA of the front proxy.")
     requestheader_allowed_names: Names | None = Field(None, description="Names (CN) the front proxy may have.")
@@ -81,6 +100,13 @@ class Settings(BaseModel):
     requestheader_uid_headers: Names | None = Field(None, description="Headers that carry the user's UID.")
     requestheader_group_headers: Names | None = Field(None, description="Headers that carry the groups.")
     requestheader_extra_headers_prefix: Names | None = Field(None, description="Prefixes of headers with more.")
+
+    @field_validator("policies")
+    @classmethod
+    def _some_policies(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        if value is None and info.data.get("scaling_policies") != "true":
+            raise PydanticCustomError("missing", "no policies")
+        return value
 
     @model_validator(mode="after")
     def _fit_together(self) -> "Settings":
@@ -103,7 +129,9 @@ class Settings(BaseModel):
 
 
 _ALLOWED = {
-    "policies": "a folder or file; give --policies DIR",
+    "policies": "a folder or file; give --policies DIR, or --scaling-policies true for those of the API server alone",
+    "scaling_policies": "auto, true or false",
+    "scaling_policies_status": "true or false",
     "prometheus": "a URL such as http://prometheus.monitoring:9090",
     "bind_address": "an IP address or localhost",
     "secure_port": "0 to 65535; 0 takes a free port",

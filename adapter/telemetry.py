@@ -77,6 +77,9 @@ class Telemetry:
             [*policy, "diagnosis", "replicas_help"],
             registry=self.registry,
         )
+        self._status_writes = Counter(
+            "scaleproof_status_writes", "Writes of the status of ScalingPolicies.", ["outcome"], registry=self.registry
+        )
         self._policies = Gauge("scaleproof_policies", "Policies in force.", registry=self.registry)
         self._diagnosed: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._as_of: dict[tuple[str, str], float] = {}
@@ -168,6 +171,10 @@ class Telemetry:
     def tls_pair_broken(self) -> None:
         """Count a serving pair that could not be used."""
         self._tls_errors.inc()
+
+    def status_written(self, outcome: str) -> None:
+        """Count a write of the status of a ScalingPolicy: written or failed."""
+        self._status_writes.labels(outcome).inc()
 
     def policies_in_force(self, count: int) -> None:
         """Set how many policies are evaluated."""

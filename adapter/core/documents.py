@@ -39,6 +39,8 @@ class Document:
     values: dict[Path, Position] = field(repr=False)
     keys: dict[Path, Position] = field(repr=False)
     is_broken: bool = False
+    has_lines: bool = True
+    """Whether positions are lines of a text; else they only tell values apart."""
 
     def value_at(self, path: Path) -> Position:
         """Position of the value at the path, or of its nearest ancestor that exists."""

@@ -45,7 +45,7 @@ def read_policies(text: str, file: str, library: PresetLibrary) -> tuple[list[Lo
             place = document.value_at(())
             problems.append(Problem(file, place, "too-many-problems", message, "put the first ones right"))
             break
-        found, wrong = _read_document(document, library)
+        found, wrong = read_document(document, library)
         problems += wrong
         if found is not None and not document.is_broken:
             loaded.append(found)
@@ -66,7 +66,8 @@ def _is_foreign(value: object) -> bool:
     return kind in own or (kind != KIND and not version.startswith("scaleproof.dev/"))
 
 
-def _read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPolicy | None, list[Problem]]:
+def read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPolicy | None, list[Problem]]:
+    """The policy of one document, and its problems; none where it cannot be planned."""
     try:
         policy = Policy.model_validate(document.value)
     except ValidationError as error:
@@ -250,6 +251,8 @@ def collisions(loaded: Sequence[LoadedPolicy]) -> list[Problem]:
 
 
 def _place(one: LoadedPolicy, path: Path) -> str:
+    if not one.document.has_lines:
+        return one.document.file
     position = one.document.value_at(path)
     return f"{one.document.file}:{position.line}:{position.column}"
 

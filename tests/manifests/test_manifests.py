@@ -17,12 +17,20 @@ def documents(path: Path) -> list[dict[str, Any]]:
     return [each for each in yaml.safe_load_all(path.read_text()) if each]
 
 
-def test_the_adapters_roles_are_the_two_of_every_aggregated_api_server() -> None:
-    """No Role of its own, so no wildcard either; the two that it is bound to come with Kubernetes."""
-    bindings = documents(MANIFESTS / "base/rbac.yaml")
+def test_the_adapters_roles_are_the_two_of_every_aggregated_api_server_and_one_for_its_policies() -> None:
+    """Its one role of its own has no wildcard: it may see ScalingPolicies and write their status, not them."""
+    found = documents(MANIFESTS / "base/rbac.yaml")
+    bindings = [each for each in found if "roleRef" in each]
     assert [(each["kind"], each["roleRef"]["kind"], each["roleRef"]["name"]) for each in bindings] == [
         ("ClusterRoleBinding", "ClusterRole", "system:auth-delegator"),
         ("RoleBinding", "Role", "extension-apiserver-authentication-reader"),
+        ("ClusterRoleBinding", "ClusterRole", "scaleproof:policies"),
+    ]
+    (role,) = [each for each in found if "roleRef" not in each]
+    assert (role["kind"], role["metadata"]["name"]) == ("ClusterRole", "scaleproof:policies")
+    assert role["rules"] == [
+        {"apiGroups": ["scaleproof.dev"], "resources": ["scalingpolicies"], "verbs": ["list", "watch"]},
+        {"apiGroups": ["scaleproof.dev"], "resources": ["scalingpolicies/status"], "verbs": ["patch"]},
     ]
 
 
@@ -51,8 +59,11 @@ def test_the_base_builds_with_kustomize_and_the_real_api_server_takes_all_of_it(
     answer = cluster.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=rendered)
     assert sorted(line.split()[0] for line in answer.splitlines()) == [
         "apiservice.apiregistration.k8s.io/v1beta1.external.metrics.k8s.io",
+        "clusterrole.rbac.authorization.k8s.io/scaleproof:policies",
         "clusterrolebinding.rbac.authorization.k8s.io/scaleproof:auth-delegator",
+        "clusterrolebinding.rbac.authorization.k8s.io/scaleproof:policies",
         "configmap/scaleproof-policies",
+        "customresourcedefinition.apiextensions.k8s.io/scalingpolicies.scaleproof.dev",
         "deployment.apps/scaleproof",
         f"namespace/{ADAPTER_NAMESPACE}",
         "poddisruptionbudget.policy/scaleproof",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from adapter.kube_watch import MAX_LINE_BYTES, follow
+from adapter.kube_watch import MAX_LINE_BYTES, ConfigMapWatcher, follow
 
 GONE = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "metadata": {}}}
 
@@ -49,9 +49,10 @@ class Script:
             raise step
         return step
 
-    async def list(self) -> tuple[str, Mapping[str, str]]:
+    async def list(self) -> tuple[str, list[Mapping]]:
         self.asked.append("list")
-        return self.next()  # type: ignore[return-value]
+        version, data = self.next()  # type: ignore[misc]
+        return version, [{"data": data}]
 
     async def watch(self, version: str, seconds: int) -> Answer:
         self.asked.append(f"watch {version}")
@@ -69,7 +70,7 @@ async def told(script: Script) -> list[Mapping[str, str]]:
     heard: list[Mapping[str, str]] = []
     with pytest.raises(EndOfStoryError):
         async with asyncio.timeout(10):
-            await follow(script, heard.append, script.sleep)
+            await follow(script, ConfigMapWatcher(heard.append), script.sleep)
     return heard
 
 

@@ -46,7 +46,7 @@ class AdapterProcess:
     def __init__(
         self,
         folder: Path,
-        policies: Path,
+        policies: Path | None,
         prometheus_url: str,
         serving: KeyPair,
         ca_file: Path,
@@ -63,7 +63,7 @@ class AdapterProcess:
         self._arguments: list[str | Path] = [
             SCALEPROOF,
             "serve",
-            f"--policies={policies}",
+            *([f"--policies={policies}"] if policies else []),
             f"--prometheus={prometheus_url}",
             f"--bind-address={bind_address}",
             f"--secure-port={self.port}",

@@ -21,6 +21,9 @@ CONTROLLERS = (
 )
 """What a scaled Deployment needs; no scheduler, pods name their node."""
 
+APISERVER = 1
+"""Its place among the processes: after etcd."""
+
 KWOK_NODES = "kwok.x-k8s.io/node=fake"
 """Only nodes with this annotation are KWOK's, so that in a cluster with real nodes those are left alone."""
 
@@ -102,13 +105,9 @@ class ControlPlane:
             f"--advertise-client-urls={etcd}",
             f"--listen-peer-urls={peers}",
         )
-        apiserver = self._run("kube-apiserver", *self._apiserver_flags(etcd))
-        with requests.Session() as session:
-            session.trust_env = False  # REQUESTS_CA_BUNDLE of the machine would win over `verify` here
-            session.cert, session.verify = admin.files, str(self.authority.certificate_file)
-            apiserver.wait_until(
-                lambda: session.get(f"{self.server}/readyz", timeout=5).ok, "kube-apiserver is ready", 60
-            )
+        self._admin = admin
+        self._run("kube-apiserver", *self._apiserver_flags(etcd))
+        self._wait_for_apiserver()
         # Before that the controllers would end: they ask who may read the authentication ConfigMap when they start.
         controllers = self.authority.issue("controllers", "system:kube-controller-manager", names=())
         kubeconfig = self._kubeconfig("controllers", controllers)
@@ -127,6 +126,24 @@ class ControlPlane:
             f"--horizontal-pod-autoscaler-sync-period={hpa_sync_seconds}s",
             f"--controllers={CONTROLLERS}",
         )
+
+    def stop_apiserver(self) -> None:
+        """End the API server alone; etcd keeps what there is."""
+        self.processes[APISERVER].kill()
+
+    def start_apiserver(self) -> None:
+        """Start it again as it was, and wait for it."""
+        before = self.processes[APISERVER]
+        self.processes[APISERVER] = ChildProcess(before.arguments, before.log)
+        self._wait_for_apiserver()
+
+    def _wait_for_apiserver(self) -> None:
+        with requests.Session() as session:
+            session.trust_env = False  # REQUESTS_CA_BUNDLE of the machine would win over `verify` here
+            session.cert, session.verify = self._admin.files, str(self.authority.certificate_file)
+            self.processes[APISERVER].wait_until(
+                lambda: session.get(f"{self.server}/readyz", timeout=5).ok, "kube-apiserver is ready", 60
+            )
 
     def _apiserver_flags(self, etcd: str) -> list[str]:
         serving = self.authority.issue("apiserver", "kube-apiserver")
