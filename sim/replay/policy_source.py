@@ -26,6 +26,9 @@ from sim.replay.steps import MetricStep
 Ask = Callable[[str, float, float], Answer]
 """The trace's name, the instant and how far to look back → the answer."""
 
+SAME_INSTANT_SECONDS = 0.0005
+"""Times closer than this are one instant, as where a longer answer is cut into ticks in production."""
+
 AskReplicas = Callable[[float, float], Mapping[str, Answer]]
 
 
@@ -84,7 +87,11 @@ class PolicySource:
     def _answers(self, t: float, asked_at: float, ask: Ask, replicas: AskReplicas) -> Mapping[str, Answer]:
         """The answers about tick t, asked for at `asked_at`, which is later only where the memory is fetched again."""
         instant, lookback = t - self.plan.offset, self.plan.lookback
-        answers = {query: ask(name, instant, lookback) for query, name in self._trace_plan.queries.items()}
+        derived = self._trace_plan.instants
+        answers = {
+            query: ask(name, instant, SAME_INSTANT_SECONDS if name in derived else lookback)
+            for query, name in self._trace_plan.queries.items()
+        }
         if self.plan.replicas is not None:
             answers.update(replicas(instant, lookback))
         if self._faults.answers:

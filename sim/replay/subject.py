@@ -11,6 +11,7 @@ from sim.policy_files import load_hpas, load_policies
 from sim.replay.default_hpa import default_hpa
 from sim.replay.parameters import ReplayError
 from sim.traces.opening import open_trace
+from sim.traces.options import TraceOptions
 from sim.traces.trace import Trace
 
 
@@ -31,21 +32,24 @@ class Subject:
         return ", ".join("/".join(one.policy.key) for one in self.policies)
 
 
-def load_subject(policy: Path, trace: Path, hpa: Path | None, kubernetes: str) -> Subject:
+def load_subject(
+    policy: Path, trace: Path, hpa: Path | None, kubernetes: str, trace_options: TraceOptions | None = None
+) -> Subject:
     """Everything from files; FileRefused, TraceError, NotModelledError or ReplayError tell what is wrong."""
     version = find_version(kubernetes)
     loaded = load_policies(policy)
     said = [] if version.is_verified else [version.note]
+    opened = open_trace(trace, trace_options or TraceOptions())
     if hpa is None:
         if len(loaded) > 1:
             raise ReplayError(f"{policy} has {len(loaded)} policies; say with --hpa which HPA is meant")
         spec, words = default_hpa(loaded[0])
         said.append(words)
-        return Subject(tuple(loaded), spec, open_trace(trace), "generated", tuple(said))
+        return Subject(tuple(loaded), spec, opened, "generated", tuple(said))
     manifest = _chosen(load_hpas(hpa), loaded, hpa)
     policies = _publishers(manifest, loaded)
     words = f"{manifest.namespace}/{manifest.name} of {hpa}"
-    return Subject(policies, manifest.spec(), open_trace(trace), words, tuple(said))
+    return Subject(policies, manifest.spec(), opened, words, tuple(said))
 
 
 def _metrics(manifest: Manifest) -> list[str]:
