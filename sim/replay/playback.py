@@ -19,6 +19,9 @@ from sim.traces.trace import READY, REPLICAS, SIGNAL, Trace, TraceHeader, TraceS
 
 RESERVED = (SIGNAL, REPLICAS, READY)
 
+SAME_INSTANT_SECONDS = 0.0005
+"""Times closer than this are one instant, as where a longer answer is cut into ticks in production."""
+
 
 @dataclass(frozen=True, slots=True)
 class TracePlan:

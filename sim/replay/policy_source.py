@@ -20,14 +20,11 @@ from adapter.core.ticks import read_tick
 from sim.faults import SLOW_BUDGET_SECONDS, Faults
 from sim.hpa import quantities
 from sim.hpa.spec import Metric
-from sim.replay.playback import TracePlan
+from sim.replay.playback import SAME_INSTANT_SECONDS, TracePlan
 from sim.replay.steps import MetricStep
 
 Ask = Callable[[str, float, float], Answer]
 """The trace's name, the instant and how far to look back → the answer."""
-
-SAME_INSTANT_SECONDS = 0.0005
-"""Times closer than this are one instant, as where a longer answer is cut into ticks in production."""
 
 AskReplicas = Callable[[float, float], Mapping[str, Answer]]
 
