@@ -16,6 +16,7 @@ from sim.measurements import Measurement
 
 BENCHES: Mapping[str, tuple[str, str]] = {
     "decisions": ("sim.benches.decisions", "HPA decisions per second, with the account of decisions off and on"),
+    "replay": ("sim.benches.replay", "Syncs of a 14-day replay with a policy of three terms, and its memory"),
     "evaluate": ("adapter.benches.evaluate", "Signals of a fleet per CPU second, from HTTP to rendered bytes"),
     "serve": ("adapter.benches.serve", "GETs of a metric per second by one, 16 and 64 clients, of 1 to 1,000 signals"),
 }

@@ -49,6 +49,11 @@ def take(key: str, name: str, seconds: float, work: Callable[[], int]) -> Measur
     return Measurement(key, name, statistics.median(rates), rss_mib())
 
 
+def cpu_seconds() -> float:
+    """CPU time that this process has used, for work that is measured once."""
+    return time.process_time()
+
+
 def rss_mib() -> float:
     """The most memory this process has held so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,7 +1,7 @@
 """Policies and HPAs from files, for the simulator: read, checked, and refused with their problems.
 
 The simulator does not load the adapter's shell, so it reads the bundled presets itself, and of them only the families
-that a policy names. Where that finds a problem all are read, since the problem may be the name of a preset.
+that a policy names. Where that finds an error all are read, since the error may be the name of a preset.
 """
 
 import re
@@ -39,7 +39,7 @@ def bundled_policies() -> Path:
 def load_library(families: Iterable[str] | None = None) -> PresetLibrary:
     """The bundled presets of these families, or all."""
     folder = bundled_policies()
-    wanted = None if families is None else {*families, *_GUARD_FAMILIES}
+    wanted = None if families is None else set(families)
     found = {}
     for path in sorted((folder / "presets").glob("*.yaml")):
         if wanted is None or path.stem in wanted:
@@ -62,8 +62,9 @@ def load_policies(path: Path) -> list[LoadedPolicy]:
 
 def policies_of(text: str, file: str) -> list[LoadedPolicy]:
     """The policies of a text; FileRefused as above."""
-    found, problems = read_policies(text, file, load_library(_FAMILY.findall(text)))
-    if problems:
+    families = {*_FAMILY.findall(text), *(_GUARD_FAMILIES if "guards" in text else ())}
+    found, problems = read_policies(text, file, load_library(families))
+    if has_errors(problems):
         found, problems = read_policies(text, file, load_library())
     problems += collisions(found)
     if has_errors(problems):

@@ -39,6 +39,8 @@ class Coverage:
 
 def cover(plan: InputPlan, reading: Reading, replicas: ReplicaState, seen: Seen) -> Coverage:
     """Hold the reading against what is expected: the ready pods, or where nobody knows them, `seen` in the memory."""
+    if _is_as_ever(plan, reading, replicas, seen):
+        return Coverage(tuple(reading.values.values()), 0, None)
     reading = _without_torsos(plan, reading, seen)
     if not replicas.is_configured or not _is_per_pod(plan, reading, seen):
         return _against_memory(plan, reading, seen)
@@ -46,6 +48,17 @@ def cover(plan: InputPlan, reading: Reading, replicas: ReplicaState, seen: Seen)
         unknown = replicas.missing or Missing(Reason.NO_REPLICAS, "the number of ready pods is unknown")
         return Coverage(tuple(reading.values.values()), inf, reading.failure or unknown)
     return _against_ready(plan, reading, replicas, replicas.ready, seen)
+
+
+def _is_as_ever(plan: InputPlan, reading: Reading, replicas: ReplicaState, seen: Seen) -> bool:
+    """The usual case told early: just what was seen in the memory reports, and no replicas say what else should."""
+    values, place = reading.values, plan.pod_place
+    if not values or reading.bad or reading.failure is not None or len(values) != len(seen):
+        return False
+    for entity, measured in values.items():
+        if seen.get(entity) != measured.parts or (place is not None and replicas.is_configured and entity[place]):
+            return False
+    return True
 
 
 def _is_per_pod(plan: InputPlan, reading: Reading, seen: Seen) -> bool:

@@ -17,13 +17,14 @@ def input_why(plan: InputPlan, reading: Reading, is_covered: bool) -> InputWhy:
     """What was read for one input, and what was wrong with it; covered, what is left of pods that went is not wrong."""
     values = [measured.value for measured in reading.values.values()]
     missing = None if is_covered else reading.failure or next(iter(reading.bad.values()), None)
+    one = values[0] if len(values) == 1 else None
     return InputWhy(
         name=plan.name,
         unit=plan.unit.base,
         pods=len(values),
-        total=fsum(values) if values else None,
-        smallest=min(values, default=None),
-        largest=max(values, default=None),
+        total=one if one is not None else fsum(values) if values else None,
+        smallest=one if one is not None else min(values, default=None),
+        largest=one if one is not None else max(values, default=None),
         as_of=min((measured.time for measured in reading.values.values()), default=None),
         reason=missing.reason if missing else None,
         message=missing.message if missing else "; ".join(reading.notes),

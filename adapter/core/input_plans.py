@@ -72,6 +72,13 @@ class InputPlan:
     kind: Kind = Kind.GAUGE
     needs_base: bool = False
     histogram: HistogramPlan | None = None
+    is_plain: bool = field(init=False, compare=False)
+    """Whether it is one query whose samples are its numbers."""
+
+    def __post_init__(self) -> None:
+        is_single = len(self.series) == 1 and len(self.series[0].alternatives) == 1
+        is_bare = self.histogram is None and self.freshness is None and self.gate is None and self.share is None
+        object.__setattr__(self, "is_plain", is_single and is_bare)
 
     @property
     def pod_place(self) -> int | None:

@@ -69,6 +69,10 @@ def milli_of_replicas(demand: float) -> int:
     """A demand in replicas as milli-units, to the nearest one: 3 × 0.8 ÷ 0.8 is 3, not 3.001."""
     if demand < SMALLEST_REPLICAS:
         return 0
+    # Within so wide a margin of the middle between two the product of doubles rounds as the exact one does.
+    milli = demand * 1000
+    if milli < 1e9 and abs(milli - math.floor(milli) - 0.5) > 1e-6:
+        return round(milli)
     return round(Fraction(demand) * 1000)
 
 

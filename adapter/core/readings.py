@@ -43,7 +43,7 @@ def read_input(plan: InputPlan, answers: Answers, instant: float) -> InputReadin
     fresh_time, failure = _freshness(plan, answers, instant)
     if failure is not None:
         return InputReadings({}, failure)
-    if _is_plain(plan):
+    if plan.is_plain:
         found = answers[plan.series[0].alternatives[0].query].series
         if len(found) == 1:
             return _read_one(plan, found[0], instant)
@@ -59,12 +59,6 @@ def read_input(plan: InputPlan, answers: Answers, instant: float) -> InputReadin
         ]
         groups[group] = _combine(plan, read, fresh_time)
     return InputReadings(groups)
-
-
-def _is_plain(plan: InputPlan) -> bool:
-    """Whether an input is one query whose samples are its numbers."""
-    is_single = len(plan.series) == 1 and len(plan.series[0].alternatives) == 1
-    return is_single and plan.histogram is None and plan.freshness is None and plan.gate is None and plan.share is None
 
 
 def _read_one(plan: InputPlan, series: Series, instant: float) -> InputReadings:

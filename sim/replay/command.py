@@ -3,10 +3,12 @@
 Exit status: 0 fine, 2 bad usage or input, 3 inconclusive: the trace cannot show what the policy would have done.
 """
 
+import dataclasses
 import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,6 +62,16 @@ def _duration(text: str) -> float:
         raise typer.BadParameter(str(error)) from error
 
 
+def _instant(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; write e.g. 2026-11-03T09:00:00Z") from error
+    if found.tzinfo is None:
+        raise typer.BadParameter(f'"{text}" has no zone; write e.g. 2026-11-03T09:00:00Z or +01:00')
+    return found
+
+
 def _startup(text: str) -> Startup:
     try:
         return parse_startup(text)
@@ -96,6 +108,10 @@ def replay(
     ] = None,
     offset: Annotated[float | None, _option("Queries are asked this long before the tick; else the policy's.")] = None,
     evaluation_phase: Annotated[float, _option("Ticks are at k × every + this.")] = "0",  # type: ignore[assignment]
+    start: Annotated[
+        datetime | None,
+        _option("When the trace's zero was, e.g. 2026-11-03T09:00:00Z, for schedules.", _instant, "TIME"),
+    ] = None,
     startup: Annotated[
         Startup | None,
         _option("Pod start-up: 120s, or lognormal:P50,P95; else the policy's cold_start.", _startup, "STARTUP"),
@@ -115,7 +131,8 @@ def replay(
             mode, kubernetes, sync, hpa_phase, hpa_latency, scrape, scrape_phase, fill_forward, offset,
             evaluation_phase, startup, replicas, seed,
         )  # fmt: skip
-        subject = load_subject(policy, trace, hpa, kubernetes, trace_options)
+        options = trace_options if start is None else dataclasses.replace(trace_options, epoch=start.timestamp())
+        subject = load_subject(policy, trace, hpa, kubernetes, options)
         run = Run(subject.policies, subject.trace, subject.hpa, parameters)
         summary = _play(subject, run, output, log, to, _gpus(subject, gpus_per_replica))
     except (FileRefused, TraceError, ReplayError, NotModelledError, LogError) as error:

@@ -24,7 +24,7 @@ def default_hpa(loaded: LoadedPolicy) -> tuple[Spec, str]:
     maximum = max(minimum, DEFAULT_MAXIMUM if ceiling is None or publish.as_ != "replicas" else int(ceiling))
     kind, milli, words = _target(loaded)
     behavior = Behavior(
-        replace(DEFAULT_UP, window_seconds=0, tolerance=0.0),
+        replace(DEFAULT_UP, window_seconds=0, policies=DEFAULT_UP.policies[::-1], tolerance=0.0),
         replace(DEFAULT_DOWN, window_seconds=DOWN_WINDOW_SECONDS, tolerance=0.0),
     )
     metric = Metric(MetricKind.EXTERNAL, publish.metric, kind, milli)

@@ -73,8 +73,8 @@ class Watch:
             if seen.count > 1 and is_still and 0 < seen.highest < metric.target_milli:
                 message = (
                     f"{metric.name} sits at its maximum {seen.highest / 1000:g} per replica, below its target "
-                    f"{metric.target_milli / 1000:g}, for the whole run: a gauge that ends there never scales; "
-                    "count what waits as well, or lower the target"
+                    f"{metric.target_milli / 1000:g}, for the whole run: a gauge that ends there, as running "
+                    "requests do at the batch size, never scales; count what waits as well, unless the load was that low"
                 )
                 yield Finding("signal-saturated", message)
 

@@ -40,6 +40,8 @@ def load_subject(
     loaded = load_policies(policy)
     said = [] if version.is_verified else [version.note]
     opened = open_trace(trace, trace_options or TraceOptions())
+    if opened.header.epoch is None and any(one.rules.schedules for one in loaded):
+        said.append("nobody says when the trace's zero was: schedules take it for 1970-01-01T00:00:00Z (--start)")
     if hpa is None:
         if len(loaded) > 1:
             raise ReplayError(f"{policy} has {len(loaded)} policies; say with --hpa which HPA is meant")

@@ -6,6 +6,7 @@ option overrides both.
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from sim.traces.prometheus_json import read_prometheus_json
 from sim.traces.recording import FORMAT_NAME, Recording
 from sim.traces.request_log import RequestLog, is_request_log
 from sim.traces.series_notation import read_series_notation
-from sim.traces.servegen import COLUMNS as SERVEGEN_COLUMNS
-from sim.traces.servegen import servegen_rows
+from sim.traces.servegen_windows import COLUMNS as SERVEGEN_COLUMNS
+from sim.traces.servegen_windows import servegen_rows
 from sim.traces.tables import Row, RowSource, TableTrace
 from sim.traces.trace import Trace
 
@@ -31,8 +32,15 @@ _NOTHING = TraceOptions()
 
 def open_trace(path: Path, options: TraceOptions = _NOTHING) -> Trace:
     """The trace in a file; TraceError where no reader can use it."""
-    if options == _NOTHING and _is_plain(path):
-        return PlainCsv(path)
+    opened = _open(path, options)
+    if options.epoch is not None and opened.header.epoch != options.epoch:
+        raise refuse(str(path), "its times say themselves when they were", "leave out --start")
+    return opened
+
+
+def _open(path: Path, options: TraceOptions) -> Trace:
+    if replace(options, epoch=None) == _NOTHING and _is_plain(path):
+        return PlainCsv(path, options.epoch)
     found = options.format or detect(path)
     if found is Format.OPENMETRICS:
         from sim.traces.open_metrics import read_open_metrics  # its library is slow to import, and rarely needed

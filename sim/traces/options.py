@@ -89,6 +89,8 @@ class TraceOptions:
     reorder: float = 0.0
     """Rows may be this many seconds out of order."""
     duplicates: Duplicates = Duplicates.REFUSE
+    epoch: float | None = None
+    """When the zero of a trace was whose times count from it, in epoch seconds."""
     bucket: float = 15.0
     """Seconds by which a request log is counted."""
 

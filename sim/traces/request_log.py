@@ -59,7 +59,7 @@ class RequestLog:
             survey.header(),
             inputs=tuple(targets),
             notes=(said, *self._reader.notes()),
-            epoch=first / SECOND if self._is_epoch else None,
+            epoch=first / SECOND if self._is_epoch else options.epoch,
         )
 
     @property

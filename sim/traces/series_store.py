@@ -90,7 +90,7 @@ class SeriesStore:
         gaps = blanks or {}
         said = (f"{sum(gaps.values())} blank samples",) if gaps else ()
         self._header = replace(
-            found, epoch=self._zero / SECOND if self._is_epoch else None,
+            found, epoch=self._zero / SECOND if self._is_epoch else self._options.epoch,
             notes=(*notes, *own, *said, *found.notes), blanks=gaps,
         )  # fmt: skip
         return self

@@ -157,7 +157,7 @@ class TableTrace:
             notes.append(f"{self.repeated} duplicate values, of which the {options.duplicates} counts")
         self._header = replace(
             header, start=header.start + shift, end=header.end + shift, holes=holes, notes=tuple(notes),
-            epoch=first / SECOND if is_epoch else None,
+            epoch=first / SECOND if is_epoch else options.epoch,
         )  # fmt: skip
 
     @property

@@ -80,7 +80,6 @@ def test_recorded_replicas_are_where_a_run_starts() -> None:
 
 
 def test_the_version_of_kubernetes_is_that_of_the_model() -> None:
-    # 1.37 has scale to zero on; 1.36 leaves a count of 0 alone.
     trace = columns({"queue": [40] * 3})
     with pytest.raises(ValueError, match=r"1\.21"):
         syncs(PLAIN, trace, hpa(), kubernetes="1.21")
