@@ -74,7 +74,7 @@ class Watch:
                 message = (
                     f"{metric.name} sits at its maximum {seen.highest / 1000:g} per replica, below its target "
                     f"{metric.target_milli / 1000:g}, for the whole run: a gauge that ends there, as running "
-                    "requests do at the batch size, never scales; count what waits as well, unless the load was that low"
+                    "requests do at the batch size, never scales; count what waits as well, or the load was low"
                 )
                 yield Finding("signal-saturated", message)
 
