@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "test": ("sim.policy_tests.command", "Run the tests beside policies: traces, faults, and what must come of them."),
     "replay": ("sim.replay.command", "Replay a trace through a policy and its HPA: every decision, with scores."),
     "diff": ("sim.comparing.command", "Compare two revisions of policies on traces: decisions, scores, cost, verdict."),
+    "trace": ("sim.traces.show_command", "Show what is understood of a trace: inputs, span, holes, blanks."),
+    "record": ("adapter.record_command", "Record what a policy asks from Prometheus, as a trace for replay."),
     "demo": ("sim.demo.command", "Show signals live from a bundled trace: no cluster, Prometheus or GPU."),
     "bench": ("sim.bench", "Measure speed and memory of a part, with the floor of this machine beside it."),
     "conformance": ("sim.conformance", "Hold the HPA model against recorded decisions of the real controller."),

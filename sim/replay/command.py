@@ -3,6 +3,7 @@
 Exit status: 0 fine, 2 bad usage or input, 3 inconclusive: the trace cannot show what the policy would have done.
 """
 
+import dataclasses
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ from sim.replay.steps import SyncStep
 from sim.replay.subject import Subject, load_subject
 from sim.replay.summary import Summary
 from sim.scores import Scorer
+from sim.traces.flags import with_trace_flags
+from sim.traces.options import TraceOptions
 from sim.traces.trace import TraceError
 
 app = typer.Typer(add_completion=False)
@@ -81,9 +84,11 @@ def _option(text: str, parser: Callable[[str], Any] = _duration, metavar: str = 
 
 
 @app.command()
+@with_trace_flags
 def replay(
     policy: Annotated[Path, typer.Option(help="The policy file.")],
-    trace: Annotated[Path, typer.Option(help="The trace: a CSV with the header t_s,INPUT,… (or .csv.gz).")],
+    trace: Annotated[Path, typer.Option(help="The trace: CSV with the header t_s,INPUT,… or see docs/traces.md.")],
+    trace_options: TraceOptions,
     hpa: Annotated[Path | None, typer.Option(help="The HPA; without it the one `scaleproof new` writes.")] = None,
     mode: Annotated[Mode, typer.Option(help="What is played of the trace.")] = Mode.AS_RECORDED,
     output: Annotated[
@@ -126,7 +131,8 @@ def replay(
             mode, kubernetes, sync, hpa_phase, hpa_latency, scrape, scrape_phase, fill_forward, offset,
             evaluation_phase, startup, replicas, seed,
         )  # fmt: skip
-        subject = load_subject(policy, trace, hpa, kubernetes, None if start is None else start.timestamp())
+        options = trace_options if start is None else dataclasses.replace(trace_options, epoch=start.timestamp())
+        subject = load_subject(policy, trace, hpa, kubernetes, options)
         run = Run(subject.policies, subject.trace, subject.hpa, parameters)
         summary = _play(subject, run, output, log, to, _gpus(subject, gpus_per_replica))
     except (FileRefused, TraceError, ReplayError, NotModelledError, LogError) as error:

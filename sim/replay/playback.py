@@ -19,6 +19,9 @@ from sim.traces.trace import READY, REPLICAS, SIGNAL, Trace, TraceHeader, TraceS
 
 RESERVED = (SIGNAL, REPLICAS, READY)
 
+SAME_INSTANT_SECONDS = 0.0005
+"""Times closer than this are one instant, as where a longer answer is cut into ticks in production."""
+
 
 @dataclass(frozen=True, slots=True)
 class TracePlan:
@@ -35,6 +38,8 @@ class TracePlan:
     """Inputs of the policy that the trace does not have: missing throughout."""
     unused: tuple[str, ...]
     """What the trace has and nobody asks for."""
+    instants: frozenset[str] = frozenset()
+    """Names of which only the very instant counts: what a server computed for it."""
 
     @property
     def notes(self) -> list[str]:
@@ -47,6 +52,8 @@ class TracePlan:
 
 def plan_for_trace(plan: PolicyPlan, header: TraceHeader, offset: float | None, with_names: bool) -> TracePlan:
     """The plan that asks the trace; ReplayError where the trace has none of the policy's inputs."""
+    if header.is_recording:
+        return plan_for_recording(plan, header, offset, with_names)
     queries: dict[str, str] = {}
     owners: dict[str, str] = {}
     inputs: dict[str, InputPlan] = {}
@@ -78,6 +85,41 @@ def plan_for_trace(plan: PolicyPlan, header: TraceHeader, offset: float | None, 
     )
     unused = tuple(one for one in header.inputs if one not in owners and one not in RESERVED)
     return TracePlan(changed, queries, owners, tuple(quiet), tuple(absent), unused)
+
+
+def plan_for_recording(plan: PolicyPlan, header: TraceHeader, offset: float | None, with_names: bool) -> TracePlan:
+    """The plan as it is, which asks a recording by its own queries; ReplayError where none of them was recorded."""
+    owners: dict[str, str] = {}
+    absent = []
+    for name, declared in plan.inputs.items():
+        asked = [[one.query for one in series.alternatives] for series in declared.series]
+        if declared.freshness is not None:
+            asked.append([declared.freshness])
+        if any(all(query not in header.inputs for query in alternatives) for alternatives in asked):
+            absent.append(name)
+        for query in (query for alternatives in asked for query in alternatives):
+            owners.setdefault(query, name)
+    if not any(query in header.inputs for query in owners):
+        raise ReplayError("none of the policy's queries was recorded: it is a recording of another policy")
+    raw = dict(plan.queries)
+    changed = replace(
+        plan,
+        replicas=_replicas(plan.replicas, with_names),
+        offset=plan.offset if offset is None else offset,
+        queries=tuple((query, raw[query]) for query in owners),
+    )
+    if with_names and not all(raw[query] for query in owners):
+        raise ReplayError("what a server computed cannot be spread over other replicas: use mode as-recorded")
+    counted = next((one.name for one in plan.inputs.values() if _counts(one)), None)
+    if with_names and counted is not None:
+        raise ReplayError(f"{counted} is a counter, and a recording's cannot be spread: use mode as-recorded")
+    derived = frozenset(query for query in owners if not raw[query])
+    return TracePlan(changed, {query: query for query in owners}, owners, (), tuple(absent), (), derived)
+
+
+def _counts(plan: InputPlan) -> bool:
+    levels = (Take.LATEST, Take.LARGEST)
+    return plan.histogram is not None or any(series.take not in levels for series in plan.series)
 
 
 def _query(name: str) -> str:

@@ -20,7 +20,7 @@ from adapter.core.ticks import read_tick
 from sim.faults import SLOW_BUDGET_SECONDS, Faults
 from sim.hpa import quantities
 from sim.hpa.spec import Metric
-from sim.replay.playback import TracePlan
+from sim.replay.playback import SAME_INSTANT_SECONDS, TracePlan
 from sim.replay.steps import MetricStep
 
 Ask = Callable[[str, float, float], Answer]
@@ -84,7 +84,11 @@ class PolicySource:
     def _answers(self, t: float, asked_at: float, ask: Ask, replicas: AskReplicas) -> Mapping[str, Answer]:
         """The answers about tick t, asked for at `asked_at`, which is later only where the memory is fetched again."""
         instant, lookback = t - self.plan.offset, self.plan.lookback
-        answers = {query: ask(name, instant, lookback) for query, name in self._trace_plan.queries.items()}
+        derived = self._trace_plan.instants
+        answers = {
+            query: ask(name, instant, SAME_INSTANT_SECONDS if name in derived else lookback)
+            for query, name in self._trace_plan.queries.items()
+        }
         if self.plan.replicas is not None:
             answers.update(replicas(instant, lookback))
         if self._faults.answers:

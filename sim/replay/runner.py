@@ -79,7 +79,8 @@ class Run:
         scrape = parameters.scrape or min(one.policy.spec.scrape_interval for one in policies)
         cold_start = first.policy.spec.capacity.cold_start or 0.0
         startup = parameters.startup or Startup(cold_start)
-        if parameters.scrape is not None or parameters.fill is not None:
+        is_spread = trace.header.is_recording and parameters.mode is Mode.TOTALS_KEPT
+        if parameters.scrape is not None or parameters.fill is not None or is_spread:
             trace = Rescraped(trace, scrape, parameters.scrape_phase, parameters.fill)
         self.trace = trace
         header = trace.header
@@ -123,7 +124,9 @@ class Run:
         with_names = parameters.mode is Mode.TOTALS_KEPT
         plans = [plan_for_trace(one.plan, header, parameters.offset, with_names) for one in self.policies]
         for loaded, plan in zip(self.policies, plans, strict=True):
-            rules.update(carry_rules(loaded.rules, plan))
+            # A recording's samples have a time each, so there is no row of one time to judge; rescraping makes them.
+            if with_names or not header.is_recording:
+                rules.update(carry_rules(loaded.rules, plan))
             self.notes += plan.notes
         longest = max(one.plan.lookback + one.plan.offset + one.plan.every for one in plans)
         if any(isinstance(fault, AdapterRestart) for fault in self._faults.all):

@@ -11,6 +11,7 @@ from sim.policy_files import load_hpas, load_policies
 from sim.replay.default_hpa import default_hpa
 from sim.replay.parameters import ReplayError
 from sim.traces.opening import open_trace
+from sim.traces.options import TraceOptions
 from sim.traces.trace import Trace
 
 
@@ -31,12 +32,14 @@ class Subject:
         return ", ".join("/".join(one.policy.key) for one in self.policies)
 
 
-def load_subject(policy: Path, trace: Path, hpa: Path | None, kubernetes: str, epoch: float | None = None) -> Subject:
+def load_subject(
+    policy: Path, trace: Path, hpa: Path | None, kubernetes: str, trace_options: TraceOptions | None = None
+) -> Subject:
     """Everything from files; FileRefused, TraceError, NotModelledError or ReplayError tell what is wrong."""
     version = find_version(kubernetes)
     loaded = load_policies(policy)
     said = [] if version.is_verified else [version.note]
-    opened = open_trace(trace, epoch)
+    opened = open_trace(trace, trace_options or TraceOptions())
     if opened.header.epoch is None and any(one.rules.schedules for one in loaded):
         said.append("nobody says when the trace's zero was: schedules take it for 1970-01-01T00:00:00Z (--start)")
     if hpa is None:

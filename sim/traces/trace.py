@@ -63,6 +63,8 @@ class TraceHeader:
     holes: tuple[Hole, ...] = ()
     has_pods: bool = False
     """Whether samples are told apart by pods."""
+    is_recording: bool = False
+    """Whether samples are named by the queries that were asked, each at its own time."""
 
 
 class Trace(Protocol):

@@ -115,7 +115,7 @@ def test_the_target_of_a_total_is_what_one_replica_takes() -> None:
         (("hpa.yaml", 'averageValue: "1"', 'averageValue: "0"'), "averageValue is 0, it must be positive"),
         (("policy.yaml", "per_replica: 10", "per_replica: -1"), "must be"),
         (("policy.yaml", "ScalingPolicy", "Deployment"), "ScalingPolicy"),
-        (("trace.csv", "t_s", "time"), "a plain trace begins with t_s"),
+        (("trace.csv", "t_s", "time"), "the time 0 has no unit; say it with --time-unit"),
         (("trace.csv", "queue", "cue"), "none is in both"),
     ],
     ids=["namespace", "metric", "hpa", "target-0", "policy", "no-policy", "trace", "input"],
