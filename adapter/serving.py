@@ -108,7 +108,12 @@ class Adapter:
         self.has_read_policies = True
         own = OwnEndpoint(self.telemetry.exposition, self.board.account)
         server = await start_server(
-            self.settings, self.board, self.not_ready, self.telemetry.requested, self.telemetry.tls_pair_broken
+            self.settings,
+            self.board,
+            self.not_ready,
+            self.telemetry.requested,
+            self.telemetry.tls_pair_broken,
+            on_certificate=self.telemetry.certificate_in_force,
         )
         watching = asyncio.create_task(self.watch_folder())
         try:

@@ -71,6 +71,17 @@ class Telemetry:
         self._tls_errors = Counter(
             "scaleproof_tls_reload_errors", "Serving pairs on disk that could not be used.", registry=self.registry
         )
+        self._certificate = Gauge(
+            "scaleproof_certificate_expiry_seconds",
+            "When the serving certificate runs out, as seconds since the epoch.",
+            registry=self.registry,
+        )
+        self._at_ceiling = Gauge(
+            "scaleproof_signal_at_ceiling",
+            "1 while more is asked for than the ceiling allows.",
+            policy,
+            registry=self.registry,
+        )
         self._diagnosis = Gauge(
             "scaleproof_diagnosis",
             "1 for what limits the workload now; the label replicas_help says whether more replicas would help.",
@@ -89,6 +100,7 @@ class Telemetry:
         signals = [group.outcome for group in groups if isinstance(group.outcome, Signal)]
         if signals:
             self._value.labels(namespace, policy).set(max(signal.value_milli for signal in signals) / 1000)
+            self._at_ceiling.labels(namespace, policy).set(any(signal.is_at_ceiling for signal in signals))
             self._as_of[loaded.policy.key] = min(signal.as_of for signal in signals)
         else:
             self.forget_value(loaded.policy.key)
@@ -130,6 +142,7 @@ class Telemetry:
         """Show no value for a policy that has none, rather than its last."""
         if self._as_of.pop(key, None) is not None:
             self._value.remove(*key)
+            self._at_ceiling.remove(*key)
             self._age.remove(*key)
 
     def _log_change(self, loaded: LoadedPolicy, t: float, group: GroupSignal) -> None:
@@ -168,6 +181,10 @@ class Telemetry:
     def tls_pair_broken(self) -> None:
         """Count a serving pair that could not be used."""
         self._tls_errors.inc()
+
+    def certificate_in_force(self, expiry: float) -> None:
+        """Tell when the serving certificate runs out (epoch seconds)."""
+        self._certificate.set(expiry)
 
     def policies_in_force(self, count: int) -> None:
         """Set how many policies are evaluated."""

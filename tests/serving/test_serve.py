@@ -76,6 +76,17 @@ def test_the_account_says_how_the_value_came_about(folder: Path, serve: Serve) -
     assert 'scaleproof_signal_value{namespace="prod",policy="a"} 7.0' in adapter.own_metrics()
 
 
+def test_a_signal_that_its_ceiling_cuts_is_shown_as_such(folder: Path, serve: Serve) -> None:
+    # 70 ÷ 10 = 7 replicas: one more than a ceiling of 6 allows, and just what one of 7 does.
+    for name, ceiling in (("cut", 6), ("fits", 7)):
+        (folder / f"{name}.yaml").write_text(policy_text(name).replace("{metric:", f"{{ceiling: {ceiling}, metric:"))
+    adapter = serve()
+    for name, value in (("cut", "6"), ("fits", "7")):
+        assert wait_for(adapter, name, 200).json()["items"][0]["value"] == value
+    assert counter(adapter, 'scaleproof_signal_at_ceiling{namespace="prod",policy="cut"}') == 1
+    assert counter(adapter, 'scaleproof_signal_at_ceiling{namespace="prod",policy="fits"}') == 0
+
+
 @pytest.mark.slow
 def test_f2_a_server_that_never_answers_is_an_error_for_its_policy_alone(
     folder: Path, serve: Serve, prometheus: FakePrometheus
