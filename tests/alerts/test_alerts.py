@@ -1,4 +1,4 @@
-"""The alert rules by Prometheus' own tool, on series written by hand; and the metrics that they read, which must exist."""
+"""The alert rules, run by Prometheus' own tool on series written by hand; the metrics that they read must exist."""
 
 import re
 import shutil

@@ -37,6 +37,37 @@ def test_the_api_service_points_to_the_service_and_the_certificate_is_checked() 
     assert "insecureSkipTLSVerify" not in api_service["spec"]
 
 
+def test_the_adapter_may_write_nowhere_but_into_memory() -> None:
+    """Its root is read-only; OpenSSL loads a key from a file only, made for a moment in an emptyDir of memory."""
+    (deployment,) = documents(MANIFESTS / "base/deployment.yaml")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    writable = {each["name"]: each["mountPath"] for each in container["volumeMounts"] if not each.get("readOnly")}
+    volumes = {each["name"]: each for each in pod["volumes"]}
+    assert writable == {"tmp": "/tmp"}
+    assert volumes["tmp"]["emptyDir"] == {"medium": "Memory", "sizeLimit": "16Mi"}
+
+
+def test_the_network_policy_lets_the_api_server_in_and_the_adapter_out_to_what_it_needs() -> None:
+    """No rule for port `https` has a `from`: the API server is no pod, so no selector can name it."""
+    (policy,) = documents(MANIFESTS / "base/network-policy.yaml")
+    (deployment,) = documents(MANIFESTS / "base/deployment.yaml")
+    monitoring = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
+    assert [(each.get("from"), [port["port"] for port in each["ports"]]) for each in policy["spec"]["ingress"]] == [
+        (None, ["https"]),
+        (monitoring, ["metrics"]),
+    ]
+    assert [(each.get("to"), [port["port"] for port in each["ports"]]) for each in policy["spec"]["egress"]] == [
+        (None, [53, 53]),
+        (None, [443, 6443]),
+        (monitoring, [9090]),
+    ]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {port["name"] for port in container["ports"]} == {"https", "metrics"}
+    assert "http://prometheus-operated.monitoring.svc:9090" in container["args"]
+
+
 @pytest.fixture
 def rendered(cluster: Cluster) -> str:
     return cluster.kubectl("kustomize", str(MANIFESTS / "base"))
@@ -55,6 +86,7 @@ def test_the_base_builds_with_kustomize_and_the_real_api_server_takes_all_of_it(
         "configmap/scaleproof-policies",
         "deployment.apps/scaleproof",
         f"namespace/{ADAPTER_NAMESPACE}",
+        "networkpolicy.networking.k8s.io/scaleproof",
         "poddisruptionbudget.policy/scaleproof",
         "rolebinding.rbac.authorization.k8s.io/scaleproof-authentication-reader",
         "service/scaleproof",
