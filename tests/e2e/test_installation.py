@@ -42,7 +42,7 @@ class Installation:
     pod: PodProcess
     child: ChildProcess
     port: int
-    reviews_before: dict[str, float]
+    reviews_at_start: dict[str, float]
 
     def get(self, path: str, token: str = "") -> requests.Response:
         """GET from the container itself, past the aggregator."""
@@ -55,7 +55,7 @@ class Installation:
     def reviews(self) -> dict[str, float]:
         """How many reviews the API server has answered since the start, and how many such requests it refused."""
         now = count_reviews(self.cluster)
-        return {name: count - self.reviews_before[name] for name, count in now.items()}
+        return {name: count - self.reviews_at_start[name] for name, count in now.items()}
 
 
 def count_reviews(cluster: Cluster) -> dict[str, float]:
@@ -107,8 +107,8 @@ def delete_deployment(cluster: Cluster) -> None:
     cluster.kubectl("delete", "deployment", "scaleproof", f"--namespace={ADAPTER_NAMESPACE}", "--ignore-not-found")
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[PrometheusProcess]:
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrometheusProcess]:
     """34 requests in flight on two pods of Deployment `chat`: 3.4 replicas at ten each."""
     with ExitStack() as stack:
         exporter = InferenceExporter("inference", "chat", "chat")
@@ -116,18 +116,20 @@ def world(tmp_path: Path) -> Iterator[PrometheusProcess]:
         exporter.set_pods("chat-1", "chat-2")
         exporter.set_load(34)
         exporter.wait_until_shown()
-        prometheus = PrometheusProcess(tmp_path, exporter.jobs())
+        prometheus = PrometheusProcess(tmp_path_factory.mktemp("prometheus"), exporter.jobs())
         stack.callback(prometheus.close)
         yield prometheus
 
 
-@pytest.fixture
-def installation(cluster: Cluster, world: PrometheusProcess, tmp_path: Path) -> Iterator[Installation]:
+@pytest.fixture(scope="module")
+def installation(
+    cluster: Cluster, world: PrometheusProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scaleproof-pod-")))
         folder.chmod(0o755)  # pytest's own folders are closed to the user of the Pod
         port, metrics_port = free_port(), free_port()
-        documents = render(cluster, tmp_path / "manifests")
+        documents = render(cluster, tmp_path_factory.mktemp("installation") / "manifests")
         by_kind = {each["kind"]: each for each in documents}
         cluster.kubectl("delete", "service", ADAPTER_SERVICE, f"--namespace={ADAPTER_NAMESPACE}", "--ignore-not-found")
         cluster.apply(by_kind["Namespace"])
@@ -208,6 +210,7 @@ def test_who_may_list_the_metric_reads_it_and_who_may_not_does_not(
         with pytest.raises(AssertionError, match="Forbidden"):
             cluster.kubectl(f"--kubeconfig={stranger}", "get", "--raw", METRIC)
 
+        before = installation.reviews()
         tokens = [cluster.service_account_token(name, "default") for name in (allowed, other)]
         assert [installation.get(METRIC, token).status_code for token in tokens] == [200, 403]
         assert installation.get(METRIC).status_code == 403
@@ -215,7 +218,7 @@ def test_who_may_list_the_metric_reads_it_and_who_may_not_does_not(
 
     # Three tokens, of which one is nobody's; the two users that are known and the anonymous one are then judged. The
     # aggregator's requests bring more users to judge, and no token.
-    reviews = installation.reviews()
+    reviews = {name: count - before[name] for name, count in installation.reviews().items()}
     assert reviews["tokenreviews"] == 3
     assert reviews["subjectaccessreviews"] >= 3
     assert_nothing_was_refused(installation)
