@@ -19,6 +19,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "new": ("adapter.new_command", "Write a policy and its HPA for a workload, from flags or answers."),
     "presets": ("adapter.preset_command", "List presets, show what one means, and the queries it asks."),
     "schema": ("adapter.schema_command", "Write the JSON Schema of a policy for editors, or the language reference."),
+    "preflight": (
+        "adapter.preflight.command",
+        "See whether a cluster is ready: who owns the API, rights, certificates, HPAs.",
+    ),
     "demo": ("sim.demo.command", "Show signals live from a bundled trace: no cluster, Prometheus or GPU."),
     "bench": ("sim.bench", "Measure speed and memory of a part, with the floor of this machine beside it."),
     "conformance": ("sim.conformance", "Hold the HPA model against recorded decisions of the real controller."),

@@ -9,6 +9,7 @@ import base64
 import json
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -222,6 +223,21 @@ def test_who_may_list_the_metric_reads_it_and_who_may_not_does_not(
     assert reviews["tokenreviews"] == 3
     assert reviews["subjectaccessreviews"] >= 3
     assert_nothing_was_refused(installation)
+
+
+def test_preflight_finds_nothing_to_mend_in_it(
+    cluster: Cluster, world: PrometheusProcess, installation: Installation
+) -> None:
+    """With the policies that it finds installed, and the value that the API answers; but the test's CA lives a day."""
+    cluster.wait_available()
+    eventually(lambda: cluster.response(METRIC).ok, "the value is served", 60)
+    command = [SCALEPROOF, "preflight", f"--kubeconfig={cluster.kubeconfig}", f"--prometheus={world.url}"]
+    ended = subprocess.run([*command, "--output=json"], capture_output=True, text=True, timeout=60)
+    findings = {one["check"]: one for one in json.loads(ended.stdout)["findings"]}
+    told = {check: one["verdict"] for check, one in findings.items() if one["verdict"] != "ok"}
+    assert told == {"api-service-certificate": "warn"}
+    assert findings["signals"]["found"] == "served: inference/chat-replicas 3400m"
+    assert ended.returncode == 0
 
 
 def test_the_container_runs_as_the_pods_user_without_rights_on_a_read_only_root(installation: Installation) -> None:
