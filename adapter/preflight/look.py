@@ -32,6 +32,7 @@ from adapter.preflight.rights import Right
 
 API_SERVICE = f"/apis/apiregistration.k8s.io/v1/apiservices/{api_service.NAME}"
 POLICIES = "scaleproof-policies"
+SCALING_POLICIES = "/apis/scaleproof.dev/v1alpha1/scalingpolicies"
 PAGE = 250
 MAX_PAGES = 20
 MAX_METRICS = 20
@@ -73,10 +74,11 @@ async def look(cluster: ClusterObjects, wanted: Wanted, means: Means) -> list[Fi
     if is_ours and not isinstance(document, Refused):
         findings.append(api_service.judge_availability(document))
         findings.append(api_service.judge_certificate(document, datetime.fromtimestamp(wanted.now, UTC)))
-    adapter = (wanted.namespace, "scaleproof")
-    answers = await _ask(cluster, rights.ADAPTER_RIGHTS, adapter)
+    objects = await cluster.get(SCALING_POLICIES)
+    needed = rights.ADAPTER_RIGHTS + (() if _is_absent(objects) else rights.POLICY_RIGHTS)
+    answers = await _ask(cluster, needed, (wanted.namespace, "scaleproof"))
     findings += [rights.judge_adapter(answers, wanted.namespace, is_ours), _prometheus(wanted.prometheus, means)]
-    policies, judged = await _policies(cluster, wanted, means.library)
+    policies, judged = await _policies(cluster, wanted, objects, means.library)
     findings.append(judged)
     hpas = await _hpas(cluster)
     if isinstance(hpas, Refused):
@@ -91,6 +93,11 @@ async def look(cluster: ClusterObjects, wanted: Wanted, means: Means) -> list[Fi
     if is_ours:
         findings.append(judge_signals({metric: await _signal(cluster, metric) for metric in metrics}))
     return findings
+
+
+def _is_absent(objects: Document | Refused) -> bool:
+    """Whether the API server has no such kind."""
+    return isinstance(objects, Refused) and objects.status == 404
 
 
 async def _ask(cluster: ClusterObjects, asking: Iterable[Right], who: tuple[str, str]) -> rights.Answers:
@@ -112,7 +119,7 @@ def _prometheus(url: str | None, means: Means) -> Finding:
 
 
 async def _policies(
-    cluster: ClusterObjects, wanted: Wanted, library: PresetLibrary
+    cluster: ClusterObjects, wanted: Wanted, objects: Document | Refused, library: PresetLibrary
 ) -> tuple[Sequence[LoadedPolicy], Finding]:
     """The policies of the paths that were given, else those that are installed."""
     if wanted.policies:
@@ -120,7 +127,7 @@ async def _policies(
         return checked.loaded, judge_policies(checked.loaded, checked.problems, ", ".join(map(str, wanted.policies)))
     loaded: list[LoadedPolicy] = []
     problems: list[Problem] = []
-    for file, text in await _installed(cluster, wanted.namespace):
+    for file, text in await _installed(cluster, wanted.namespace, objects):
         good, wrong = read_policies(text, file, library)
         loaded += good
         problems += wrong
@@ -128,12 +135,11 @@ async def _policies(
     return loaded, judge_policies(loaded, problems, f"ConfigMap {wanted.namespace}/{POLICIES}, and ScalingPolicies")
 
 
-async def _installed(cluster: ClusterObjects, namespace: str) -> list[tuple[str, str]]:
+async def _installed(cluster: ClusterObjects, namespace: str, objects: Document | Refused) -> list[tuple[str, str]]:
     """Name and text of each policy in the adapter's ConfigMap, and of each that is an object of its own."""
     found = await cluster.get(f"/api/v1/namespaces/{namespace}/configmaps/{POLICIES}")
     files = {} if isinstance(found, Refused) else found.get("data") or {}
     texts = [(f"{POLICIES}/{file}", str(text)) for file, text in sorted(files.items())]
-    objects = await cluster.get("/apis/scaleproof.dev/v1alpha1/scalingpolicies")
     for one in [] if isinstance(objects, Refused) else objects.get("items") or []:
         metadata = {key: one["metadata"][key] for key in ("name", "namespace")}
         document = {"apiVersion": "scaleproof.dev/v1alpha1", "kind": "ScalingPolicy", "metadata": metadata}

@@ -27,9 +27,11 @@ class Right:
     resource: str
     namespace: str = ""
     name: str = ""
+    subresource: str = ""
 
     def __str__(self) -> str:
-        what = f"{self.resource}.{self.group}" if self.group else self.resource
+        resource = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        what = f"{resource}.{self.group}" if self.group else resource
         return f"{self.verb} {what}" + (f" in {self.namespace}" if self.namespace else "")
 
 
@@ -41,6 +43,12 @@ ADAPTER_RIGHTS = (
         for verb in ("get", "list", "watch")
     ),
 )
+POLICY_RIGHTS = (
+    Right("list", "scaleproof.dev", "scalingpolicies"),
+    Right("watch", "scaleproof.dev", "scalingpolicies"),
+    Right("patch", "scaleproof.dev", "scalingpolicies", subresource="status"),
+)
+"""Needed where policies are objects of the API server, and not asked for elsewhere."""
 
 
 def reading(namespace: str, metric: str) -> Right:
@@ -57,6 +65,7 @@ def review(right: Right, service_account: tuple[str, str]) -> dict[str, Any]:
         "resource": right.resource,
         "namespace": right.namespace,
         "name": right.name,
+        "subresource": right.subresource,
     }
     return {
         "apiVersion": "authorization.k8s.io/v1",

@@ -9,6 +9,11 @@ from typing import Any
 import pytest
 import yaml
 from cluster import ADAPTER_NAMESPACE, Cluster
+from policy_world import LIBRARY
+
+from adapter.core.policy_reading import read_policies
+from adapter.core.problems import has_errors
+from sim.policy_hpa_lints import lint_together
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 
@@ -123,6 +128,14 @@ def test_the_adapters_pods_pass_the_restricted_pod_security_standard(cluster: Cl
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("example", sorted((MANIFESTS / "examples").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_example_is_one_that_the_api_server_takes(cluster: Cluster, example: Path) -> None:
+    with cluster.namespace("inference"):
+        answer = cluster.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", str(example))
+    assert "horizontalpodautoscaler.autoscaling" in answer
+
+
+@pytest.mark.slow
 def test_the_example_hpa_keeps_its_tolerance_of_zero_on_this_kubernetes(cluster: Cluster) -> None:
     """Kubernetes before 1.35 drops the field without a word, and 10 % are ignored again."""
     with cluster.namespace("inference"):
@@ -132,6 +145,48 @@ def test_the_example_hpa_keeps_its_tolerance_of_zero_on_this_kubernetes(cluster:
     assert (behavior["scaleUp"]["tolerance"], behavior["scaleDown"]["tolerance"]) == ("0", "0")
     assert behavior["scaleUp"]["stabilizationWindowSeconds"] == 0
     assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 300
+
+
+FLEET = """
+apiVersion: scaleproof.dev/v1alpha1
+kind: ScalingPolicy
+metadata: {name: fleet, namespace: inference}
+spec:
+  by: {model_name: [mistral-7b, llama-8b]}
+  inputs:
+    flight: {preset: vllm/requests-in-flight}
+  terms:
+    batch: {concurrency: flight, per_replica: 10}
+  publish: {metric: fleet-replicas}
+"""
+TOTAL = """
+apiVersion: scaleproof.dev/v1alpha1
+kind: ScalingPolicy
+metadata: {name: llama-8b, namespace: inference}
+spec:
+  replicas: {preset: kube/deployment-replicas, match: {deployment: llama-8b}}
+  inputs:
+    flight: {preset: vllm/requests-in-flight, match: {model_name: llama-8b}}
+  terms:
+    batch: {concurrency: flight, per_replica: 12}
+  publish: {metric: llama-8b-in-flight, as: total}
+"""
+
+
+@pytest.mark.parametrize(
+    ("example", "policy"),
+    [
+        ("hpa", (MANIFESTS / "base/policies/llama-70b.yaml").read_text()),
+        ("hpa-fleet", FLEET),
+        ("hpa-total", TOTAL),
+    ],
+    ids=["hpa", "hpa-fleet", "hpa-total"],
+)
+def test_every_example_fits_a_policy_of_its_kind(example: str, policy: str) -> None:
+    loaded, problems = read_policies(policy, example, LIBRARY)
+    assert not has_errors(problems), problems
+    text = (MANIFESTS / f"examples/{example}.yaml").read_text()
+    assert lint_together(loaded, text, example, "1.36") == []
 
 
 def test_the_shipped_policies_pass_the_check() -> None:

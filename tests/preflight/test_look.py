@@ -304,6 +304,11 @@ async def test_policies_that_are_objects_count_as_those_of_files() -> None:
     found = by_check(await preflight(objects))
     assert found["policies"].found == "1 load without a complaint"
     assert found["autoscalers"].found == "1 fit their policies: inference/chat"
+    found = by_check(await preflight(objects, frozenset({("scaleproof", "scalingpolicies")})))
+    assert found["adapter-rights"].found == (
+        "not allowed: list scalingpolicies.scaleproof.dev, watch scalingpolicies.scaleproof.dev,"
+        " patch scalingpolicies/status.scaleproof.dev"
+    )
 
 
 @pytest.mark.parametrize(
