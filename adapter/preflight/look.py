@@ -74,8 +74,10 @@ async def look(cluster: ClusterObjects, wanted: Wanted, means: Means) -> list[Fi
     if is_ours and not isinstance(document, Refused):
         findings.append(api_service.judge_availability(document))
         findings.append(api_service.judge_certificate(document, datetime.fromtimestamp(wanted.now, UTC)))
-    objects = await cluster.get(SCALING_POLICIES)
-    needed = rights.ADAPTER_RIGHTS + (() if _is_absent(objects) else rights.POLICY_RIGHTS)
+    # Discovery, which everybody may read, tells whether there is such a kind; a list is refused first where one may not.
+    has_kind = not isinstance(await cluster.get(SCALING_POLICIES.rpartition("/")[0]), Refused)
+    objects = await cluster.get(SCALING_POLICIES) if has_kind else Refused(404, "there is no such kind")
+    needed = rights.ADAPTER_RIGHTS + (rights.POLICY_RIGHTS if has_kind else ())
     answers = await _ask(cluster, needed, (wanted.namespace, "scaleproof"))
     findings += [rights.judge_adapter(answers, wanted.namespace, is_ours), _prometheus(wanted.prometheus, means)]
     policies, judged = await _policies(cluster, wanted, objects, means.library)
@@ -93,11 +95,6 @@ async def look(cluster: ClusterObjects, wanted: Wanted, means: Means) -> list[Fi
     if is_ours:
         findings.append(judge_signals({metric: await _signal(cluster, metric) for metric in metrics}))
     return findings
-
-
-def _is_absent(objects: Document | Refused) -> bool:
-    """Whether the API server has no such kind."""
-    return isinstance(objects, Refused) and objects.status == 404
 
 
 async def _ask(cluster: ClusterObjects, asking: Iterable[Right], who: tuple[str, str]) -> rights.Answers:

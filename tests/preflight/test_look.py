@@ -297,6 +297,7 @@ async def test_policies_that_are_objects_count_as_those_of_files() -> None:
     metadata = {"name": "chat", "namespace": "inference", "uid": "1", "resourceVersion": "5"}
     objects = {
         **healthy(),
+        "/apis/scaleproof.dev/v1alpha1": {"resources": [{"name": "scalingpolicies"}]},
         "/apis/scaleproof.dev/v1alpha1/scalingpolicies": {"items": [{"metadata": metadata, "spec": spec}]},
         HPAS: {"items": [hpa("chat", "chat-replicas")]},
         SIGNAL: {"items": [{"value": "1"}]},
