@@ -29,9 +29,40 @@ def published(policies: Sequence[LoadedPolicy]) -> set[Metric]:
 
 def asked(hpa: Document) -> set[Metric]:
     """The external metrics that an HPA asks for."""
-    metrics = (hpa.get("spec") or {}).get("metrics") or []
-    names = [one["external"]["metric"]["name"] for one in metrics if one.get("type") == "External"]
-    return {(str(hpa["metadata"]["namespace"]), str(name).lower()) for name in names}
+    return {metric for metric, _ in _externals(hpa)}
+
+
+def _externals(hpa: Document) -> Iterator[tuple[Metric, Mapping[str, Any]]]:
+    for one in (hpa.get("spec") or {}).get("metrics") or []:
+        if one.get("type") == "External":
+            metric = one["external"]["metric"]
+            yield (str(hpa["metadata"]["namespace"]), str(metric["name"]).lower()), metric
+
+
+def queries(hpas: Sequence[Document], policies: Sequence[LoadedPolicy]) -> list[tuple[str, str, str]]:
+    """Namespace, metric and label selector of what HPAs ask of our policies; where none does, of what is published.
+
+    A policy with one signal per group answers only who selects one, so without an HPA it is not asked.
+    """
+    ours = published(policies)
+    found = {
+        (*metric, _selector(one.get("selector") or {}))
+        for hpa in hpas
+        for metric, one in _externals(hpa)
+        if metric in ours
+    }
+    plain = published([one for one in policies if not one.policy.spec.by])
+    return sorted(found) or sorted((*metric, "") for metric in plain)
+
+
+def _selector(selector: Mapping[str, Any]) -> str:
+    """A LabelSelector as the query that the HPA controller makes of it."""
+    parts = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    for one in selector.get("matchExpressions") or []:
+        key, values = one["key"], ",".join(one.get("values") or [])
+        forms = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key}
+        parts.append(forms.get(one["operator"], f"!{key}"))
+    return ",".join(sorted(parts))
 
 
 def judge_autoscalers(
@@ -109,14 +140,14 @@ def judge_policies(policies: Sequence[LoadedPolicy], problems: Sequence[Problem]
     return finding(f"{len(policies)} load without a complaint", Verdict.OK)
 
 
-def judge_signals(answers: Mapping[Metric, Document | Refused]) -> Finding:
+def judge_signals(answers: Mapping[str, Document | Refused]) -> Finding:
     """What the API answers now for metrics that HPAs ask for, or policies publish."""
     looked_at = "metrics through the API server"
     if not answers:
         return Finding("signals", looked_at, "no metric is known to ask for", Verdict.OK)
-    missing = {"/".join(metric): one for metric, one in answers.items() if isinstance(one, Refused)}
+    missing = {name: one for name, one in answers.items() if isinstance(one, Refused)}
     if not missing:
-        values = [f"{'/'.join(metric)} {_values(one)}" for metric, one in answers.items()]
+        values = [f"{name} {_values(one)}" for name, one in answers.items()]
         return Finding("signals", looked_at, f"served: {listed(values)}", Verdict.OK)
     found = f"{len(answers) - len(missing)} of {len(answers)} are served; " + "; ".join(
         f"{name}: {one}" for name, one in list(missing.items())[:MAX_NAMES]

@@ -20,12 +20,10 @@ from adapter.preflight import api_service, rights
 from adapter.preflight.autoscalers import (
     HPAS,
     LintTogether,
-    Metric,
-    asked,
     judge_autoscalers,
     judge_policies,
     judge_signals,
-    published,
+    queries,
 )
 from adapter.preflight.findings import Finding, Verdict
 from adapter.preflight.rights import Right
@@ -74,7 +72,7 @@ async def look(cluster: ClusterObjects, wanted: Wanted, means: Means) -> list[Fi
     if is_ours and not isinstance(document, Refused):
         findings.append(api_service.judge_availability(document))
         findings.append(api_service.judge_certificate(document, datetime.fromtimestamp(wanted.now, UTC)))
-    # Discovery, which everybody may read, tells whether there is such a kind; a list is refused first where one may not.
+    # Discovery, which everybody may read, tells whether there is such a kind; a list is refused to who may not list.
     has_kind = not isinstance(await cluster.get(SCALING_POLICIES.rpartition("/")[0]), Refused)
     objects = await cluster.get(SCALING_POLICIES) if has_kind else Refused(404, "there is no such kind")
     needed = rights.ADAPTER_RIGHTS + (rights.POLICY_RIGHTS if has_kind else ())
@@ -88,12 +86,11 @@ async def look(cluster: ClusterObjects, wanted: Wanted, means: Means) -> list[Fi
         fix = "run with rights to list horizontalpodautoscalers in all namespaces"
         return [*findings, Finding("autoscalers", "HPAs", found, Verdict.WARN, fix)]
     findings += judge_autoscalers(hpas, policies, is_ours, kubernetes or NEWEST_KUBERNETES, means.lint)
-    ours = published(policies)
-    metrics = sorted({metric for hpa in hpas for metric in asked(hpa)} & ours or ours)[:MAX_METRICS]
-    readers = await _ask(cluster, [rights.reading(*metric) for metric in metrics], rights.HPA_CONTROLLER)
-    findings.append(rights.judge_readers(readers))
+    asking = queries(hpas, policies)[:MAX_METRICS]
+    reading = [rights.reading(namespace, name) for namespace, name, _ in asking]
+    findings.append(rights.judge_readers(await _ask(cluster, reading, rights.HPA_CONTROLLER)))
     if is_ours:
-        findings.append(judge_signals({metric: await _signal(cluster, metric) for metric in metrics}))
+        findings.append(judge_signals({_shown(*one): await _signal(cluster, *one) for one in asking}))
     return findings
 
 
@@ -145,7 +142,7 @@ async def _installed(cluster: ClusterObjects, namespace: str, objects: Document 
 
 
 async def _hpas(cluster: ClusterObjects) -> list[Document] | Refused:
-    """All HPAs, page by page."""
+    """All HPAs, page by page; of more than anybody has, none rather than some."""
     items: list[Document] = []
     token = ""
     for _ in range(MAX_PAGES):
@@ -155,10 +152,14 @@ async def _hpas(cluster: ClusterObjects) -> list[Document] | Refused:
         items += page.get("items") or []
         token = str((page.get("metadata") or {}).get("continue") or "")
         if not token:
-            break
-    return items
+            return items
+    return Refused(0, f"there are more than {PAGE * MAX_PAGES}")
 
 
-async def _signal(cluster: ClusterObjects, metric: Metric) -> Document | Refused:
-    namespace, name = metric
-    return await cluster.get(f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{quote(name)}")
+async def _signal(cluster: ClusterObjects, namespace: str, name: str, selector: str) -> Document | Refused:
+    path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{quote(name)}"
+    return await cluster.get(path + (f"?labelSelector={quote(selector)}" if selector else ""))
+
+
+def _shown(namespace: str, name: str, selector: str) -> str:
+    return f"{namespace}/{name}" + (f" ({selector})" if selector else "")

@@ -254,6 +254,34 @@ async def test_metric_names_are_held_together_without_regard_to_case() -> None:
     assert by_check(findings)["autoscalers"].found == "1 fit their policies: inference/chat"
 
 
+async def test_a_fleets_signal_is_asked_for_as_its_hpa_selects_it() -> None:
+    """Without a selector a policy with a signal for each model refuses to answer with several."""
+    fleet = POLICY.replace("spec:", "spec:\n  by: {model_name: [chat, code]}").replace(
+        ", match: {model_name: chat}", ""
+    )
+    fleet = fleet.replace("  replicas: {preset: kube/deployment-replicas, match: {deployment: chat}}\n", "")
+    one = hpa("chat", "chat-replicas")
+    one["spec"]["metrics"][0]["external"]["metric"]["selector"] = {
+        "matchLabels": {"model_name": "chat"},
+        "matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["a", "b"]}],
+    }
+    cluster = FakeCluster(installed(one, policy=fleet))
+    wanted = Wanted("scaleproof-system", (), None, NOW)
+    found = by_check(await look(cluster, wanted, Means(LIBRARY, lint_together, lambda _url: None)))
+    assert found["signals"].found == ("served: inference/chat-replicas (model_name=chat,tier notin (a,b)) 3400m")
+    assert f"{SIGNAL}?labelSelector=model_name%3Dchat%2Ctier%20notin%20%28a%2Cb%29" in cluster.asked
+
+    found = by_check(await preflight(installed(policy=fleet)))
+    assert found["signals"].found == "no metric is known to ask for"
+
+
+async def test_hpas_come_in_pages_and_more_than_anybody_has_are_not_judged_by_half() -> None:
+    objects = installed()
+    objects[HPAS] = {"items": [], "metadata": {"continue": "more"}}
+    found = by_check(await preflight(objects))["autoscalers"]
+    assert (found.verdict, found.found) == ("warn", "cannot be read: there are more than 5000")
+
+
 async def test_hpas_on_metrics_of_nobody_are_counted_and_those_of_keda_named_so() -> None:
     keda = hpa("web", "s0-cron")
     keda["metadata"]["labels"] = {"scaledobject.keda.sh/name": "web"}

@@ -19,8 +19,10 @@ class FakeCluster:
     def __init__(self, objects: Mapping[str, Any], forbidden: frozenset[tuple[str, str]] = frozenset()) -> None:
         self.objects = objects
         self.forbidden = forbidden
+        self.asked: list[str] = []
 
     async def get(self, path: str) -> Document | Refused:
+        self.asked.append(path)
         found: Document | Refused = self.objects.get(path.partition("?")[0], Refused(404, "not found"))
         return found
 
