@@ -1,6 +1,7 @@
 """Pollers: one task a policy, which asks, evaluates and publishes on the policy's grid.
 
 A policy is evaluated at t = k × every, epoch-aligned and never before t is due; its queries are asked for t - offset.
+The first is the tick that is due when it starts, so that a value is there at once and is the one of the other replica.
 Its memory is exactly memory ÷ every ticks. Ticks that are missing (at the start, or after a stall) are fetched again
 and never served. One policy's slow source never delays another's.
 """
@@ -87,13 +88,11 @@ class PolicyPoller:
     async def run(self) -> None:
         """Evaluate on the grid until cancelled."""
         every = self._plan.every
-        # What was is fetched before the first tick comes due, so that it is served with its full memory.
         k = int(clock.now() // every)
-        await self._guarded(self._refill(k), k)
         while True:
+            await self._guarded(self._tick(k), k)
             k = int(clock.now() // every) + 1
             await clock.sleep_until(k * every)
-            await self._guarded(self._tick(k), k)
 
     async def _guarded(self, step: Coroutine[None, None, None], k: int) -> None:
         """One policy's fault must end neither the others nor its own next tick; it is logged and counted."""
