@@ -63,7 +63,7 @@ def list_files(path: Path) -> list[PolicyFile]:
         raise PolicyFolderError(f"{path} cannot be read: {error.strerror}; make it readable") from error
     if len(files) > MAX_FILES:
         raise PolicyFolderError(f"{path} has {len(files)} policy files, at most {MAX_FILES} are read")
-    return sorted(files, key=lambda file: Path(file.name))
+    return sorted(files, key=lambda file: file.name.split("/"))
 
 
 def _list_folder(folder: str, shown: str, files: list[PolicyFile], depth: int) -> None:

@@ -7,8 +7,9 @@ and never served. One policy's slow source never delays another's.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 
 import structlog
 
@@ -30,6 +31,8 @@ REFILL_RETRY_SECONDS = 15.0
 MAX_REFILL_TRIES = 20
 POLICY_QUERIES_AT_ONCE = 8
 MAX_THREADS = 64
+STARTS_AT_ONCE = 16
+TURN_SECONDS = 1.0
 
 _log = structlog.get_logger("scaleproof.poller")
 
@@ -74,11 +77,38 @@ class Asker:
         self._source.close()
 
 
+class Turns:
+    """Lets few pollers begin at once, so that the first values are there before the last policy's memory is fetched.
+
+    Whoever has waited a second begins all the same: a slow source of others delays nobody for longer.
+    """
+
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(STARTS_AT_ONCE)
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        """A turn, for as long as the block runs."""
+        is_held = False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TURN_SECONDS):
+                await self._free.acquire()
+                is_held = True
+        try:
+            yield
+        finally:
+            if is_held:
+                self._free.release()
+
+
 class PolicyPoller:
     """Runs one policy for as long as its task lives."""
 
-    def __init__(self, loaded: LoadedPolicy, asker: Asker, board: Board, telemetry: Telemetry) -> None:
+    def __init__(
+        self, loaded: LoadedPolicy, asker: Asker, board: Board, telemetry: Telemetry, turns: Turns | None = None
+    ) -> None:
         self._loaded, self._plan = loaded, loaded.plan
+        self._turns = turns or Turns()
         self._asker, self._board, self._telemetry = asker, board, telemetry
         self._ticks: dict[int, Tick] = {}
         self._at_once = asyncio.Semaphore(POLICY_QUERIES_AT_ONCE)
@@ -88,11 +118,13 @@ class PolicyPoller:
     async def run(self) -> None:
         """Evaluate on the grid until cancelled."""
         every = self._plan.every
-        k = int(clock.now() // every)
-        while True:
+        async with self._turns.one():
+            k = int(clock.now() // every)
             await self._guarded(self._tick(k), k)
+        while True:
             k = int(clock.now() // every) + 1
             await clock.sleep_until(k * every)
+            await self._guarded(self._tick(k), k)
 
     async def _guarded(self, step: Coroutine[None, None, None], k: int) -> None:
         """One policy's fault must end neither the others nor its own next tick; it is logged and counted."""

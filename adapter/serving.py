@@ -19,7 +19,7 @@ from adapter.logs import configure_logs
 from adapter.own_endpoint import OwnEndpoint
 from adapter.policy_files import PolicyFolderError
 from adapter.policy_folder import PolicyFolder
-from adapter.poller import Asker, PolicyPoller
+from adapter.poller import Asker, PolicyPoller, Turns
 from adapter.prometheus import PrometheusSource
 from adapter.server import ServerStartError, start_server
 from adapter.settings import Settings
@@ -46,6 +46,7 @@ class Adapter:
         self.asker = Asker(PrometheusSource(settings.prometheus, on_query=self.telemetry.queried))
         self.folder = PolicyFolder(settings.policies, load_presets(), self.report_broken)
         self.pollers: dict[tuple[str, str], tuple[LoadedPolicy, asyncio.Task[None]]] = {}
+        self.turns = Turns()
         self.has_read_policies = False
         self._applied: Mapping[tuple[str, str], LoadedPolicy] | None = None
         self._changes = 0
@@ -70,7 +71,7 @@ class Adapter:
                 continue  # not even if it stands in another place now: its memory would be fetched again
             if running is not None:
                 running[1].cancel()
-            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry)
+            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry, self.turns)
             self.pollers[key] = (loaded, asyncio.create_task(poller.run()))
             _log.info("policy-in-force", policy="/".join(key), file=loaded.document.file, change=self._changes)
         self.board.keep(list(policies.values()))
