@@ -74,6 +74,7 @@ test:
 generated: setup
 	$(BIN)/scaleproof schema >policies/schema.json
 	$(BIN)/scaleproof schema --output markdown >docs/reference.md
+	$(BIN)/python -m adapter.metric_catalogue >docs/metrics.md
 
 slow: setup real-parts
 	$(BIN)/pytest -q -m slow

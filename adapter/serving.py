@@ -17,8 +17,9 @@ from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.problems import Problem
 from adapter.logs import configure_logs
 from adapter.own_endpoint import OwnEndpoint
-from adapter.policy_folder import PolicyFolder, PolicyFolderError
-from adapter.poller import Asker, PolicyPoller
+from adapter.policy_files import PolicyFolderError
+from adapter.policy_folder import PolicyFolder
+from adapter.poller import Asker, PolicyPoller, Turns
 from adapter.prometheus import PrometheusSource
 from adapter.server import ServerStartError, start_server
 from adapter.settings import Settings
@@ -45,7 +46,10 @@ class Adapter:
         self.asker = Asker(PrometheusSource(settings.prometheus, on_query=self.telemetry.queried))
         self.folder = PolicyFolder(settings.policies, load_presets(), self.report_broken)
         self.pollers: dict[tuple[str, str], tuple[LoadedPolicy, asyncio.Task[None]]] = {}
+        self.turns = Turns()
         self.has_read_policies = False
+        self._applied: Mapping[tuple[str, str], LoadedPolicy] | None = None
+        self._changes = 0
 
     def report_broken(self, file: str, problems: list[Problem]) -> None:
         """Count a broken file once and log each of its problems with its place."""
@@ -54,21 +58,22 @@ class Adapter:
             _log.error("policy-problem", place=str(problem).splitlines()[0], fix=problem.fix)
 
     def apply(self, policies: Mapping[tuple[str, str], LoadedPolicy]) -> None:
-        """Start what is new, stop what is gone, restart what changed; what stays is not touched."""
+        """Start what is new, stop what is gone, restart what changed; what says the same is not touched."""
+        self._changes += 1
         for key in [one for one in self.pollers if one not in policies]:
             _, task = self.pollers.pop(key)
             task.cancel()
             self.telemetry.withdrawn(key)
-            _log.info("policy-withdrawn", policy="/".join(key))
+            _log.info("policy-withdrawn", policy="/".join(key), change=self._changes)
         for key, loaded in policies.items():
             running = self.pollers.get(key)
-            if running is not None and running[0] is loaded:
-                continue
+            if running is not None and (running[0] is loaded or running[0].policy == loaded.policy):
+                continue  # not even if it stands in another place now: its memory would be fetched again
             if running is not None:
                 running[1].cancel()
-            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry)
+            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry, self.turns)
             self.pollers[key] = (loaded, asyncio.create_task(poller.run()))
-            _log.info("policy-in-force", policy="/".join(key), file=loaded.document.file)
+            _log.info("policy-in-force", policy="/".join(key), file=loaded.document.file, change=self._changes)
         self.board.keep(list(policies.values()))
         self.telemetry.policies_in_force(len(policies))
 
@@ -77,9 +82,10 @@ class Adapter:
         fault = ""
         while True:
             try:
+                started = clock.monotonic()
                 policies = await asyncio.to_thread(self.folder.look)
-                self.apply(policies)
-                self.has_read_policies, fault = True, ""
+                self._take(policies, started)
+                fault = ""
             except (PolicyFolderError, OSError) as error:
                 if str(error) != fault:
                     self.telemetry.policy_file_broken()
@@ -90,6 +96,15 @@ class Adapter:
                 self.telemetry.policy_file_broken()
                 _log.exception("policy-folder-fault")
             await asyncio.sleep(LOOK_SECONDS)
+
+    def _take(self, policies: Mapping[tuple[str, str], LoadedPolicy], look_started: float) -> None:
+        """Put what a look found into force, if anything of it is new."""
+        if policies is not self._applied:
+            self.apply(policies)
+            self._applied = policies
+            self.telemetry.reloaded(clock.monotonic() - look_started)
+        self.telemetry.policy_files_broken(self.folder.broken_files)
+        self.has_read_policies = True
 
     def not_ready(self) -> list[str]:
         """Why the process is not ready, Prometheus aside: its absence is told per signal."""
@@ -102,10 +117,9 @@ class Adapter:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)
         try:
-            self.apply(self.folder.look())
+            self._take(self.folder.look(), clock.monotonic())
         except PolicyFolderError as error:
             raise StartError(str(error)) from error
-        self.has_read_policies = True
         own = OwnEndpoint(self.telemetry.exposition, self.board.account)
         server = await start_server(
             self.settings,
@@ -142,9 +156,10 @@ class Adapter:
 
 def serve(settings: Settings) -> None:
     """Serve scaling signals through the external metrics API."""
-    configure_logs()
+    adapter = Adapter(settings)
+    configure_logs(settings.log_level, settings.log_format, adapter.telemetry.log_line_suppressed)
     try:
-        run_until_done(Adapter(settings))
+        run_until_done(adapter)
     except (StartError, ServerStartError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from error

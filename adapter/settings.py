@@ -66,6 +66,8 @@ class Settings(BaseModel):
     metrics_bind_address: Annotated[str, AfterValidator(_host_port)] = Field(
         "0.0.0.0:8080", description="ADDRESS:PORT of the adapter's own /metrics, plain HTTP."
     )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+    log_format: Literal["logfmt", "json"] = Field("logfmt", description="Form of a log line, one an event.")
     authorization_mode: Literal["Webhook", "AlwaysAllow"] = Field(
         "Webhook", description="Webhook asks the API server; AlwaysAllow is for loopback demos."
     )
@@ -104,6 +106,8 @@ _ALLOWED = {
     "secure_port": "0 to 65535; 0 takes a free port",
     "metrics_bind_address": "ADDRESS:PORT, e.g. 127.0.0.1:8080",
     "authorization_mode": "Webhook or AlwaysAllow",
+    "log_level": "debug, info, warning or error",
+    "log_format": "logfmt or json",
 }
 
 
