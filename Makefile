@@ -75,6 +75,7 @@ generated: setup
 	$(BIN)/scaleproof schema >policies/schema.json
 	$(BIN)/scaleproof schema --output markdown >docs/reference.md
 	$(BIN)/scaleproof schema --output crd >manifests/base/crd.yaml
+	$(BIN)/python -m adapter.metric_catalogue >docs/metrics.md
 
 slow: setup real-parts
 	$(BIN)/pytest -q -m slow

@@ -18,7 +18,7 @@ from rich.console import Console
 from adapter.bundled import load_presets
 from adapter.core.policy_reading import LoadedPolicy, collisions, read_policies
 from adapter.core.problems import Position, Problem, Severity
-from adapter.policy_folder import PolicyFolderError, policy_files, read_file, unreadable
+from adapter.policy_files import PolicyFolderError, policy_files, read_file, unreadable
 from adapter.problem_reports import as_data, as_github, as_text
 from adapter.sarif import as_sarif
 

@@ -25,6 +25,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("sim.comparing.command", "Compare two revisions of policies on traces: decisions, scores, cost, verdict."),
     "trace": ("sim.traces.show_command", "Show what is understood of a trace: inputs, span, holes, blanks."),
     "record": ("adapter.record_command", "Record what a policy asks from Prometheus, as a trace for replay."),
+    "preflight": (
+        "adapter.preflight.command",
+        "See whether a cluster is ready: who owns the API, rights, certificates, HPAs.",
+    ),
     "demo": ("sim.demo.command", "Show signals live from a bundled trace: no cluster, Prometheus or GPU."),
     "bench": ("sim.bench", "Measure speed and memory of a part, with the floor of this machine beside it."),
     "conformance": ("sim.conformance", "Hold the HPA model against recorded decisions of the real controller."),

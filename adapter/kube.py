@@ -54,6 +54,11 @@ async def connect_to_policies(kubeconfig: Path | None) -> PolicyApi:
 
 
 async def _connect(kubeconfig: Path | None) -> "_KubernetesApi":
+    return _KubernetesApi(*await open_client(kubeconfig))
+
+
+async def open_client(kubeconfig: Path | None, context: str | None = None) -> tuple[Any, Any]:
+    """The library's models and a client of its own; ApiServerConfigurationError where there is no way."""
     from kubernetes.aio import client, config
 
     load_file: Any = config.load_kube_config
@@ -61,14 +66,15 @@ async def _connect(kubeconfig: Path | None) -> "_KubernetesApi":
     settings = client.Configuration()
     try:
         if kubeconfig is not None:
-            await load_file(config_file=str(kubeconfig), client_configuration=settings, persist_config=False)
+            where = {"config_file": str(kubeconfig), "context": context}
+            await load_file(**where, client_configuration=settings, persist_config=False)
         else:
             load_service_account(client_configuration=settings)
     except (config.ConfigException, YAMLError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         source = str(kubeconfig) if kubeconfig is not None else "the Pod's service account"
         message = f"no way to the API server by {source}: {error}"
         raise ApiServerConfigurationError(f"{message}; give --kubeconfig FILE, or run in a Pod") from error
-    return _KubernetesApi(client, client.ApiClient(configuration=settings))
+    return client, client.ApiClient(configuration=settings)
 
 
 class _KubernetesApi:

@@ -1,63 +1,54 @@
 """The policy folder: which policies are in force, read from files that may change at any time.
 
 A broken file keeps the last good version of its policies in force and is reported once per change; a file that is gone
-withdraws its policies. The folder is read whole at each look, so that a swap of a mounted ConfigMap is seen as one.
+withdraws its policies. What did not change keeps its plan, whatever file and line it stands in now, so that whoever
+runs it need not begin anew.
 """
 
 import hashlib
+import re
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from adapter import clock
+from adapter.core.documents import Path as Place
 from adapter.core.policy_reading import LoadedPolicy, collisions, read_policies
 from adapter.core.presets import PresetLibrary
-from adapter.core.problems import Position, Problem, has_errors
+from adapter.core.problems import Problem, has_errors
+from adapter.policy_files import PolicyFile, PolicyFolderError, Signature, list_files, read_at, unreadable
 
-MAX_FILES = 5000
-MAX_FILE_BYTES = 1_000_000
-SUFFIXES = (".yaml", ".yml")
+LOOK_TRIES = 4
+PAUSE_SECONDS = 0.05
+SETTLED_SECONDS = 3.0
+"""A file changed later than this before it was read is read again at the next look: the clock of a file system may be
+as coarse as 2 s (FAT), so a second change may leave no trace but the text."""
+
+PLACES: tuple[Place, ...] = ((), ("metadata", "name"), ("spec", "publish", "metric"))
+"""What of a document can still be spoken of once it is in force: where its names stand."""
+
+Key = tuple[str, str]
 
 
-class PolicyFolderError(Exception):
-    """The folder itself cannot be read."""
+class _Changing(Exception):
+    """A file was changed or taken away while it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """One file as it was last read: its digest and the policies that hold, perhaps from an earlier version."""
+    """One file as it was last read, and the policies that hold; of a broken one those of an earlier version."""
 
     digest: str
+    signature: Signature | None
     policies: tuple[LoadedPolicy, ...]
+    is_broken: bool = False
+    names: frozenset[str] = frozenset()
+    """What may be names and namespaces of policies in the text, if it is broken."""
 
-
-def policy_files(path: Path) -> list[Path]:
-    """The YAML files of a folder and those below it, in the order of their names, or the one file that was named.
-
-    Hidden entries are passed over: a mounted ConfigMap keeps its versions in folders that begin with two dots.
-    """
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
-        raise PolicyFolderError(f"{path} does not exist; give a folder with policies, or a policy file")
-    found = sorted(
-        one
-        for one in path.rglob("*")
-        if one.suffix in SUFFIXES
-        and not any(part.startswith(".") for part in one.relative_to(path).parts)
-        and not one.name.endswith((".test.yaml", ".test.yml"))
-        and one.is_file()
-    )
-    if len(found) > MAX_FILES:
-        raise PolicyFolderError(f"{path} has {len(found)} policy files, at most {MAX_FILES} are read")
-    return found
-
-
-def read_file(path: Path) -> str:
-    """The text of a policy file; OSError or ValueError where there is none."""
-    data = path.read_bytes()
-    if len(data) > MAX_FILE_BYTES:
-        raise ValueError(f"the file has {len(data)} bytes, at most {MAX_FILE_BYTES} are read")
-    return data.decode("utf-8")
+    def may_define(self, key: Key) -> bool:
+        """Whether a broken text names a policy."""
+        return self.is_broken and all(part in self.names for part in key)
 
 
 class PolicyFolder:
@@ -67,34 +58,75 @@ class PolicyFolder:
         self._path, self._library, self._on_broken = path, library, on_broken
         self._files: dict[str, FileState] = {}
         self._refused: set[str] = set()
+        self._in_force: Mapping[Key, LoadedPolicy] = {}
 
-    def look(self) -> Mapping[tuple[str, str], LoadedPolicy]:
+    @property
+    def broken_files(self) -> int:
+        """How many files are broken now."""
+        return sum(state.is_broken for state in self._files.values())
+
+    def look(self) -> Mapping[Key, LoadedPolicy]:
         """Read what changed; the policies in force by namespace and name. PolicyFolderError if there is no folder."""
-        states: dict[str, FileState] = {}
-        for path in policy_files(self._path):
-            states[str(path)] = self._look_at(path, self._files.get(str(path)))
+        states, broken = self._read_all()
+        for name, problems in broken:
+            self._on_broken(name, problems)
+        is_same = states.keys() == self._files.keys() and all(
+            one.policies is self._files[name].policies for name, one in states.items()
+        )
         self._files = states
-        return self._in_force([one for state in states.values() for one in state.policies])
+        if not is_same:
+            self._files = settled(states, self._in_force)
+            self._in_force = self._without_collisions([one for state in self._files.values() for one in state.policies])
+        return self._in_force
 
-    def _look_at(self, path: Path, before: FileState | None) -> FileState:
-        kept = before.policies if before is not None else ()
-        try:
-            text = read_file(path)
-        except (OSError, ValueError) as error:
-            digest = f"unreadable: {error}"
-            if before is None or before.digest != digest:
-                self._on_broken(str(path), [unreadable(path, error)])
-            return FileState(digest, kept)
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        if before is not None and before.digest == digest:
+    def _read_all(self) -> tuple[dict[str, FileState], list[tuple[str, list[Problem]]]]:
+        """Every file as of one moment; what was broken is told once it is clear that this was one moment."""
+        for tries_left in reversed(range(LOOK_TRIES)):
+            broken: list[tuple[str, list[Problem]]] = []
+            try:
+                files = list_files(self._path)
+                states = {file.name: self._look_at(file, broken, insists=bool(tries_left)) for file in files}
+            except (FileNotFoundError, _Changing):
+                time.sleep(PAUSE_SECONDS)
+                continue
+            return states, broken
+        raise PolicyFolderError(f"{self._path} changes faster than it can be read; replace files as a whole")
+
+    def _look_at(self, file: PolicyFile, broken: list[tuple[str, list[Problem]]], *, insists: bool) -> FileState:
+        before = self._files.get(file.name)
+        if before is not None and before.signature == file.signature:
             return before
-        policies, problems = read_policies(text, str(path), self._library)
-        if has_errors(problems):
-            self._on_broken(str(path), problems)
-            return FileState(digest, kept)
-        return FileState(digest, tuple(policies))
+        text = ""
+        try:
+            text, signature = read_at(file.place)
+            if insists and signature != file.signature:
+                raise _Changing(file.name)
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            problems: list[Problem] = []
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError) as error:
+            digest, problems = f"unreadable: {error}", [unreadable(file.name, error)]
+        seen = file.signature if clock.now() - file.changed_at > SETTLED_SECONDS else None
+        if before is not None and before.digest == digest:
+            return replace(before, signature=seen)
+        policies, found = read_policies(text, file.name, self._library) if not problems else ([], problems)
+        if not has_errors(found):
+            return FileState(digest, seen, tuple(self._known(one) for one in policies))
+        broken.append((file.name, found))
+        kept = before.policies if before is not None else ()
+        return FileState(digest, seen, kept, is_broken=True, names=frozenset(_NAME.findall(text)))
 
-    def _in_force(self, policies: list[LoadedPolicy]) -> Mapping[tuple[str, str], LoadedPolicy]:
+    def _known(self, loaded: LoadedPolicy) -> LoadedPolicy:
+        """The policy with the plan that is in force for it, if nothing of it changed; only its place may be new."""
+        document = loaded.document
+        places = {place: document.value_at(place) for place in PLACES}
+        document = replace(document, value=None, values=places, keys={})
+        running = self._in_force.get(loaded.policy.key)
+        same = running if running is not None and running.policy == loaded.policy else loaded
+        return replace(same, document=document)
+
+    def _without_collisions(self, policies: list[LoadedPolicy]) -> Mapping[Key, LoadedPolicy]:
         """Of policies that collide the first holds, by file name; each collision is reported once."""
         problems = collisions(policies)
         refused = {(problem.file, problem.position) for problem in problems}
@@ -105,16 +137,27 @@ class PolicyFolder:
         return {
             one.policy.key: one
             for one in reversed(policies)
-            if not any(
-                (one.document.file, one.document.value_at(path)) in refused
-                for path in (("metadata", "name"), ("spec", "publish", "metric"))
-            )
+            if not any((one.document.file, one.document.value_at(path)) in refused for path in PLACES[1:])
         }
 
 
-def unreadable(path: Path, error: Exception) -> Problem:
-    """The problem of a file that cannot be read."""
-    words = error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
-    return Problem(
-        str(path), Position(), "file-unreadable", f"the file cannot be read: {words}", "make it readable UTF-8"
-    )
+_NAME = re.compile(r"""\bname(?:space)?:\s*["']?([A-Za-z0-9][A-Za-z0-9.-]*)""")
+
+
+def settled(states: Mapping[str, FileState], in_force: Mapping[Key, LoadedPolicy]) -> dict[str, FileState]:
+    """The states with what each broken file keeps: what it defined last, and what it names that was in force.
+
+    What a sound file or an earlier broken one defines is no longer kept: it was moved there, and is withdrawn with that
+    file. What a broken file names may have been moved into it, or be a renamed file's, in the change that broke it.
+    """
+    taken = {one.policy.key for state in states.values() if not state.is_broken for one in state.policies}
+    found = {}
+    for name, state in states.items():
+        if state.is_broken:
+            own = {one.policy.key: one for one in state.policies}
+            named = {key: one for key, one in in_force.items() if state.may_define(key)}
+            kept = {key: one for key, one in {**named, **own}.items() if key not in taken}
+            taken |= kept.keys()
+            state = state if kept.keys() == own.keys() else replace(state, policies=tuple(kept.values()))
+        found[name] = state
+    return found

@@ -1,13 +1,15 @@
 """Pollers: one task a policy, which asks, evaluates and publishes on the policy's grid.
 
 A policy is evaluated at t = k × every, epoch-aligned and never before t is due; its queries are asked for t - offset.
+The first is the tick that is due when it starts, so that a value is there at once and is the one of the other replica.
 Its memory is exactly memory ÷ every ticks. Ticks that are missing (at the start, or after a stall) are fetched again
 and never served. One policy's slow source never delays another's.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 
 import structlog
 
@@ -29,6 +31,8 @@ REFILL_RETRY_SECONDS = 15.0
 MAX_REFILL_TRIES = 20
 POLICY_QUERIES_AT_ONCE = 8
 MAX_THREADS = 64
+STARTS_AT_ONCE = 16
+TURN_SECONDS = 1.0
 
 _log = structlog.get_logger("scaleproof.poller")
 
@@ -73,11 +77,38 @@ class Asker:
         self._source.close()
 
 
+class Turns:
+    """Lets few pollers begin at once, so that the first values are there before the last policy's memory is fetched.
+
+    Whoever has waited a second begins all the same: a slow source of others delays nobody for longer.
+    """
+
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(STARTS_AT_ONCE)
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        """A turn, for as long as the block runs."""
+        is_held = False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TURN_SECONDS):
+                await self._free.acquire()
+                is_held = True
+        try:
+            yield
+        finally:
+            if is_held:
+                self._free.release()
+
+
 class PolicyPoller:
     """Runs one policy for as long as its task lives."""
 
-    def __init__(self, loaded: LoadedPolicy, asker: Asker, board: Board, telemetry: Telemetry) -> None:
+    def __init__(
+        self, loaded: LoadedPolicy, asker: Asker, board: Board, telemetry: Telemetry, turns: Turns | None = None
+    ) -> None:
         self._loaded, self._plan = loaded, loaded.plan
+        self._turns = turns or Turns()
         self._asker, self._board, self._telemetry = asker, board, telemetry
         self._ticks: dict[int, Tick] = {}
         self._at_once = asyncio.Semaphore(POLICY_QUERIES_AT_ONCE)
@@ -87,9 +118,9 @@ class PolicyPoller:
     async def run(self) -> None:
         """Evaluate on the grid until cancelled."""
         every = self._plan.every
-        # What was is fetched before the first tick comes due, so that it is served with its full memory.
-        k = int(clock.now() // every)
-        await self._guarded(self._refill(k), k)
+        async with self._turns.one():
+            k = int(clock.now() // every)
+            await self._guarded(self._tick(k), k)
         while True:
             k = int(clock.now() // every) + 1
             await clock.sleep_until(k * every)

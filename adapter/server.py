@@ -93,6 +93,7 @@ async def start_server(
     on_request: Callable[[int], None],
     on_tls_error: Callable[[], None] = lambda: None,
     *,
+    on_certificate: Callable[[float], None] = lambda expiry: None,
     api_server: ApiServer | None = None,
     monotonic: Callable[[], float] = time.monotonic,
     reload_seconds: float = RELOAD_SECONDS,
@@ -100,10 +101,11 @@ async def start_server(
 ) -> RunningServer:
     """Start serving; ServerStartError if the settings cannot be served.
 
-    `on_request` is told the status of each answer, `on_tls_error` of each bad serving pair found on disk.
+    `on_request` is told the status of each answer, `on_tls_error` of each bad serving pair found on disk, and
+    `on_certificate` when each serving certificate that comes into force runs out, in epoch seconds.
     """
     limits = limits or Limits()
-    refresher = _Refresher(settings, on_tls_error)
+    refresher = _Refresher(settings, on_tls_error, on_certificate)
     if api_server is None and settings.needs_api_server:
         api_server = await _connected(settings)
     refresher.api_server = api_server
@@ -157,10 +159,12 @@ def _authorizer(settings: Settings, api_server: ApiServer | None, monotonic: Cal
 class _Refresher:
     """Keeps the serving pair and the trusted CAs those of the moment; the last good ones stay while new ones fail."""
 
-    def __init__(self, settings: Settings, on_tls_error: Callable[[], None]) -> None:
+    def __init__(
+        self, settings: Settings, on_tls_error: Callable[[], None], on_certificate: Callable[[float], None]
+    ) -> None:
         self._source = TrustSource(settings)
         self.api_server: ApiServer | None = None
-        self._on_tls_error = on_tls_error
+        self._on_tls_error, self._on_certificate = on_tls_error, on_certificate
         self._last_fault = ""
         self._config_map: Mapping[str, str] | None = None
         self.trust = ClientTrust()
@@ -178,6 +182,7 @@ class _Refresher:
             raise ServerStartError(f"{error}; give a PEM certificate chain and its key") from error
         except TrustError as error:
             raise ServerStartError(f"{error}; give a bundle of PEM certificates") from error
+        self._tell_expiry()
 
     def tasks(self, every_seconds: float) -> "list[asyncio.Task[None]]":
         """What keeps files and ConfigMap fresh, begun."""
@@ -208,6 +213,7 @@ class _Refresher:
     def _look(self) -> None:
         if self._pair is not None and self._pair.look():
             _log.info("serving-pair-changed")
+            self._tell_expiry()
         if self._config_map is None:
             return
         try:
@@ -225,6 +231,10 @@ class _Refresher:
         self.has_trust = True
         if self.health is not None:
             self.health.has_trust = True
+
+    def _tell_expiry(self) -> None:
+        if (expiry := self.context.expiry) is not None:
+            self._on_certificate(expiry)
 
     def _bad_pair(self, reason: str) -> None:
         self._on_tls_error()

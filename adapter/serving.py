@@ -18,8 +18,9 @@ from adapter.core.problems import Problem
 from adapter.kube import ApiServerConfigurationError
 from adapter.logs import configure_logs
 from adapter.own_endpoint import OwnEndpoint
-from adapter.policy_folder import PolicyFolder, PolicyFolderError
-from adapter.poller import Asker, PolicyPoller
+from adapter.policy_files import PolicyFolderError
+from adapter.policy_folder import PolicyFolder
+from adapter.poller import Asker, PolicyPoller, Turns
 from adapter.prometheus import PrometheusSource
 from adapter.scaling_policies import ScalingPolicies
 from adapter.server import ServerStartError, start_server
@@ -50,7 +51,9 @@ class Adapter:
         self.files: Mapping[tuple[str, str], LoadedPolicy] = {}
         self.objects = ScalingPolicies(library, self.telemetry, self.put_in_force)
         self.pollers: dict[tuple[str, str], tuple[LoadedPolicy, asyncio.Task[None]]] = {}
+        self.turns = Turns()
         self.has_read_policies = False
+        self._changes = 0
 
     def report_broken(self, file: str, problems: list[Problem]) -> None:
         """Count a broken file once and log each of its problems with its place."""
@@ -63,21 +66,22 @@ class Adapter:
         self.apply(self.objects.joined(self.files))
 
     def apply(self, policies: Mapping[tuple[str, str], LoadedPolicy]) -> None:
-        """Start what is new, stop what is gone, restart what changed; what stays is not touched."""
+        """Start what is new, stop what is gone, restart what changed; what says the same is not touched."""
+        self._changes += 1
         for key in [one for one in self.pollers if one not in policies]:
             _, task = self.pollers.pop(key)
             task.cancel()
             self.telemetry.withdrawn(key)
-            _log.info("policy-withdrawn", policy="/".join(key))
+            _log.info("policy-withdrawn", policy="/".join(key), change=self._changes)
         for key, loaded in policies.items():
             running = self.pollers.get(key)
-            if running is not None and running[0] is loaded:
-                continue
+            if running is not None and (running[0] is loaded or running[0].policy == loaded.policy):
+                continue  # not even if it stands in another place now: its memory would be fetched again
             if running is not None:
                 running[1].cancel()
-            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry)
+            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry, self.turns)
             self.pollers[key] = (loaded, asyncio.create_task(poller.run()))
-            _log.info("policy-in-force", policy="/".join(key), file=loaded.document.file)
+            _log.info("policy-in-force", policy="/".join(key), file=loaded.document.file, change=self._changes)
         self.board.keep(list(policies.values()))
         self.telemetry.policies_in_force(len(policies))
 
@@ -86,9 +90,10 @@ class Adapter:
         fault = ""
         while self.folder is not None:
             try:
-                self.files = await asyncio.to_thread(self.folder.look)
-                self.put_in_force()
-                self.has_read_policies, fault = True, ""
+                started = clock.monotonic()
+                policies = await asyncio.to_thread(self.folder.look)
+                self._take(self.folder, policies, started)
+                fault = ""
             except (PolicyFolderError, OSError) as error:
                 if str(error) != fault:
                     self.telemetry.policy_file_broken()
@@ -99,6 +104,17 @@ class Adapter:
                 self.telemetry.policy_file_broken()
                 _log.exception("policy-folder-fault")
             await asyncio.sleep(LOOK_SECONDS)
+
+    def _take(
+        self, folder: PolicyFolder, policies: Mapping[tuple[str, str], LoadedPolicy], look_started: float
+    ) -> None:
+        """Put what a look found into force, if anything of it is new."""
+        if policies is not self.files or not self.has_read_policies:
+            self.files = policies
+            self.put_in_force()
+            self.telemetry.reloaded(clock.monotonic() - look_started)
+        self.telemetry.policy_files_broken(folder.broken_files)
+        self.has_read_policies = True
 
     def not_ready(self) -> list[str]:
         """Why the process is not ready, Prometheus aside: its absence is told per signal."""
@@ -112,14 +128,19 @@ class Adapter:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)
         try:
-            self.files = self.folder.look() if self.folder is not None else {}
-            self.put_in_force()
+            if self.folder is not None:
+                self._take(self.folder, self.folder.look(), clock.monotonic())
         except PolicyFolderError as error:
             raise StartError(str(error)) from error
         self.has_read_policies = True
         own = OwnEndpoint(self.telemetry.exposition, self.board, self.settings.explain_page)
         server = await start_server(
-            self.settings, self.board, self.not_ready, self.telemetry.requested, self.telemetry.tls_pair_broken
+            self.settings,
+            self.board,
+            self.not_ready,
+            self.telemetry.requested,
+            self.telemetry.tls_pair_broken,
+            on_certificate=self.telemetry.certificate_in_force,
         )
         watching = asyncio.create_task(self.watch_folder())
         try:
@@ -153,9 +174,10 @@ class Adapter:
 
 def serve(settings: Settings) -> None:
     """Serve scaling signals through the external metrics API."""
-    configure_logs()
+    adapter = Adapter(settings)
+    configure_logs(settings.log_level, settings.log_format, adapter.telemetry.log_line_suppressed)
     try:
-        run_until_done(Adapter(settings))
+        run_until_done(adapter)
     except (StartError, ServerStartError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from error

@@ -89,6 +89,8 @@ class Settings(BaseModel):
         description="Who gets /explain and its page on the metrics address, where nobody says who they are:"
         " auto, only who asks from loopback, as kubectl port-forward does; on, everybody; off, nobody.",
     )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+    log_format: Literal["logfmt", "json"] = Field("logfmt", description="Form of a log line, one an event.")
     authorization_mode: Literal["Webhook", "AlwaysAllow"] = Field(
         "Webhook", description="Webhook asks the API server; AlwaysAllow is for loopback demos."
     )
@@ -138,6 +140,8 @@ _ALLOWED = {
     "metrics_bind_address": "ADDRESS:PORT, e.g. 127.0.0.1:8080",
     "explain_page": "auto, on or off",
     "authorization_mode": "Webhook or AlwaysAllow",
+    "log_level": "debug, info, warning or error",
+    "log_format": "logfmt or json",
 }
 
 

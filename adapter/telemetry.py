@@ -1,30 +1,46 @@
-"""The adapter's own metrics and its log of changes.
+"""What the adapter counts: its own metrics, of which `metric_catalogue` tells the meaning.
 
-Counts what happens and logs a line when a policy's state changes, not at every tick. The names are an interface.
+Signals are kept as plain numbers and turned into series when somebody asks, so that a tick of a thousand policies costs
+little. A policy that is withdrawn leaves nothing behind.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-import structlog
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
+    ProcessCollector,
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from adapter import clock
 from adapter.core.policy_reading import LoadedPolicy
-from adapter.core.samples import Labels, labels_of
 from adapter.core.signals import GroupSignal, NoSignal, Signal
+from adapter.metric_catalogue import BY_NAME
+from adapter.signal_log import SignalLog
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-_log = structlog.get_logger("scaleproof.signals")
-
 _SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10)
+
+Key = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What is shown of one policy: its value, if it has one, its diagnoses, and which counters it has."""
+
+    value: float | None = None
+    as_of: float = 0.0
+    is_at_ceiling: bool = False
+    diagnoses: frozenset[tuple[str, str]] = frozenset()
+    counted: set[tuple[str, ...]] = field(default_factory=set)
 
 
 class Telemetry:
@@ -33,125 +49,71 @@ class Telemetry:
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the series and nothing that anybody asks for
         self.registry = CollectorRegistry()
-        policy = ["namespace", "policy"]
-        self._value = Gauge("scaleproof_signal_value", "Value served, by policy.", policy, registry=self.registry)
-        self._age = Gauge(
-            "scaleproof_signal_age_seconds",
-            "Age of the oldest sample behind the value.",
-            policy,
-            registry=self.registry,
-        )
-        self._no_signal = Counter(
-            "scaleproof_no_signal", "Evaluations without a signal.", [*policy, "reason"], registry=self.registry
-        )
-        self._bad_samples = Counter(
-            "scaleproof_bad_inputs",
-            "Readings of inputs that were not used.",
-            [*policy, "input", "reason"],
-            registry=self.registry,
-        )
-        self._evaluation = Histogram(
-            "scaleproof_evaluation_seconds",
-            "From a tick's time to its signal.",
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self._failures = Counter(
-            "scaleproof_evaluation_failures",
-            "Evaluations that ended in a fault of ours.",
-            policy,
-            registry=self.registry,
-        )
-        self._queries = Counter("scaleproof_queries", "Queries by outcome.", ["outcome"], registry=self.registry)
-        self._requests = Counter("scaleproof_requests", "Requests answered, by code.", ["code"], registry=self.registry)
+        ProcessCollector(registry=self.registry)
+        self.log = SignalLog()
+        self._shown: dict[Key, _Shown] = {}
+        self.registry.register(_SignalCollector(self._shown))
+        self._no_signal = self._counter("scaleproof_no_signal_total")
+        self._bad_inputs = self._counter("scaleproof_bad_inputs_total")
+        self._evaluation = self._histogram("scaleproof_evaluation_seconds")
+        self._failures = self._counter("scaleproof_evaluation_failures_total")
+        self._queries = self._counter("scaleproof_queries_total")
+        self._requests = self._counter("scaleproof_requests_total")
         self._requests_by_code: dict[int, Counter] = {}
-        self._policy_errors = Counter(
-            "scaleproof_policy_reload_errors", "Policy files found broken.", registry=self.registry
-        )
-        self._tls_errors = Counter(
-            "scaleproof_tls_reload_errors", "Serving pairs on disk that could not be used.", registry=self.registry
-        )
-        self._diagnosis = Gauge(
-            "scaleproof_diagnosis",
-            "1 for what limits the workload now; the label replicas_help says whether more replicas would help.",
-            [*policy, "diagnosis", "replicas_help"],
-            registry=self.registry,
-        )
-        self._status_writes = Counter(
-            "scaleproof_status_writes", "Writes of the status of ScalingPolicies.", ["outcome"], registry=self.registry
-        )
-        self._policies = Gauge("scaleproof_policies", "Policies in force.", registry=self.registry)
-        self._diagnosed: dict[tuple[str, str], set[tuple[str, str]]] = {}
-        self._as_of: dict[tuple[str, str], float] = {}
-        self._states: dict[tuple[str, str], dict[Labels, str]] = {}
+        self._policies = self._gauge("scaleproof_policies")
+        self._broken_files = self._gauge("scaleproof_policy_files_broken")
+        self._policy_errors = self._counter("scaleproof_policy_reload_errors_total")
+        self._reload = self._histogram("scaleproof_policy_reload_seconds")
+        self._tls_errors = self._counter("scaleproof_tls_reload_errors_total")
+        self._certificate = self._gauge("scaleproof_certificate_expiry_seconds")
+        self._suppressed = self._counter("scaleproof_log_lines_suppressed_total")
+        self._status_writes = self._counter("scaleproof_status_writes_total")
+
+    def _counter(self, name: str) -> Counter:
+        return Counter(name, BY_NAME[name].about, BY_NAME[name].labels, registry=self.registry)
+
+    def _gauge(self, name: str) -> Gauge:
+        return Gauge(name, BY_NAME[name].about, BY_NAME[name].labels, registry=self.registry)
+
+    def _histogram(self, name: str) -> Histogram:
+        about = BY_NAME[name]
+        return Histogram(name, about.about, about.labels, buckets=_SECONDS, registry=self.registry)
 
     def evaluated(self, loaded: LoadedPolicy, t: float, groups: Sequence[GroupSignal], seconds: float) -> None:
         """Count an evaluation; a group of several is shown by its largest value."""
-        namespace, policy = loaded.policy.key
         self._evaluation.observe(seconds)
+        shown = self._shown.setdefault(loaded.policy.key, _Shown())
         signals = [group.outcome for group in groups if isinstance(group.outcome, Signal)]
-        if signals:
-            self._value.labels(namespace, policy).set(max(signal.value_milli for signal in signals) / 1000)
-            self._as_of[loaded.policy.key] = min(signal.as_of for signal in signals)
-        else:
-            self.forget_value(loaded.policy.key)
-        self._diagnose(loaded.policy.key, groups)
-        # The states are made anew, so that groups that are gone take no room.
-        before, states = self._states.get(loaded.policy.key, {}), {}
-        for group in groups:
-            outcome = group.outcome
-            if isinstance(outcome, NoSignal):
-                self._no_signal.labels(namespace, policy, outcome.missing.reason).inc()
-            for one in outcome.why.inputs if outcome.why is not None else ():
-                if one.reason is not None:
-                    self._bad_samples.labels(namespace, policy, one.name, one.reason).inc()
-            labels = labels_of(group.labels)
-            states[labels] = outcome.missing.reason if isinstance(outcome, NoSignal) else "signal"
-            if before.get(labels) != states[labels]:
-                self._log_change(loaded, t, group)
-        self._states[loaded.policy.key] = states
-
-    def withdrawn(self, key: tuple[str, str]) -> None:
-        """Forget a policy that is no longer in force."""
-        self.forget_value(key)
-        self._states.pop(key, None)
-        for gone in self._diagnosed.pop(key, set()):
-            self._diagnosis.remove(*key, *gone)
-
-    def _diagnose(self, key: tuple[str, str], groups: Sequence[GroupSignal]) -> None:
-        """Show the diagnoses of a policy's groups, and no longer those of before."""
+        shown.value = max((signal.value_milli for signal in signals), default=0) / 1000 if signals else None
+        shown.as_of = min((signal.as_of for signal in signals), default=0.0)
+        shown.is_at_ceiling = any(signal.is_at_ceiling for signal in signals)
         whys = [group.outcome.why for group in groups if group.outcome.why is not None]
-        found = [why.diagnosis for why in whys if why.diagnosis is not None]
-        now = {(diagnosis.name, str(diagnosis.replicas_help).lower()) for diagnosis in found}
-        for gone in self._diagnosed.get(key, set()) - now:
-            self._diagnosis.remove(*key, *gone)
-        for name, helps in now:
-            self._diagnosis.labels(*key, name, helps).set(1)
-        self._diagnosed[key] = now
+        shown.diagnoses = frozenset(
+            (why.diagnosis.name, str(why.diagnosis.replicas_help).lower()) for why in whys if why.diagnosis is not None
+        )
+        for group in groups:
+            if isinstance(group.outcome, NoSignal):
+                self._count(self._no_signal, shown, *loaded.policy.key, group.outcome.missing.reason)
+            for one in group.outcome.why.inputs if group.outcome.why is not None else ():
+                if one.reason is not None:
+                    self._count(self._bad_inputs, shown, *loaded.policy.key, one.name, one.reason)
+        self.log.evaluated(loaded.policy.key, t, groups, seconds)
 
-    def forget_value(self, key: tuple[str, str]) -> None:
-        """Show no value for a policy that has none, rather than its last."""
-        if self._as_of.pop(key, None) is not None:
-            self._value.remove(*key)
-            self._age.remove(*key)
+    def _count(self, counter: Counter, shown: _Shown, *labels: str) -> None:
+        shown.counted.add(labels)
+        counter.labels(*labels).inc()
 
-    def _log_change(self, loaded: LoadedPolicy, t: float, group: GroupSignal) -> None:
-        """One line when a signal comes, goes or goes for another reason."""
-        namespace, policy = loaded.policy.key
-        outcome = group.outcome
-        about = {
-            "policy": f"{namespace}/{policy}",
-            "t": t,
-            **{f"label_{name}": value for name, value in group.labels.items()},
-        }
-        if isinstance(outcome, NoSignal):
-            _log.warning("no-signal", reason=outcome.missing.reason, message=outcome.missing.message, **about)
-        else:
-            _log.info("signal", value=outcome.text, decided_by=outcome.why.decided_by, **about)
+    def withdrawn(self, key: Key) -> None:
+        """Forget a policy that is no longer in force."""
+        self.log.withdrawn(key)
+        shown = self._shown.pop(key, None)
+        for labels in shown.counted if shown is not None else ():
+            counter = {2: self._failures, 3: self._no_signal, 4: self._bad_inputs}[len(labels)]
+            counter.remove(*labels)
 
-    def evaluation_failed(self, key: tuple[str, str]) -> None:
+    def evaluation_failed(self, key: Key) -> None:
         """Count a fault of ours."""
-        self._failures.labels(*key).inc()
+        self._count(self._failures, self._shown.setdefault(key, _Shown()), *key)
 
     def queried(self, outcome: str) -> None:
         """Count a query's outcome: success or the reason why not."""
@@ -175,13 +137,55 @@ class Telemetry:
     def status_written(self, outcome: str) -> None:
         """Count a write of the status of a ScalingPolicy: written or failed."""
         self._status_writes.labels(outcome).inc()
+    def certificate_in_force(self, expiry: float) -> None:
+        """Tell when the serving certificate runs out (epoch seconds)."""
+        self._certificate.set(expiry)
 
     def policies_in_force(self, count: int) -> None:
         """Set how many policies are evaluated."""
         self._policies.set(count)
 
+    def policy_files_broken(self, count: int) -> None:
+        """Set how many policy files are broken now."""
+        self._broken_files.set(count)
+
+    def reloaded(self, seconds: float) -> None:
+        """Count a change of the policies and how long it took to be in force."""
+        self._reload.observe(seconds)
+
+    def log_line_suppressed(self) -> None:
+        """Count a line that was left out of the log."""
+        self._suppressed.inc()
+
     def exposition(self) -> bytes:
         """All metrics in the text format."""
-        for key, as_of in self._as_of.items():
-            self._age.labels(*key).set(clock.now() - as_of)
         return generate_latest(self.registry)
+
+
+class _SignalCollector(Collector):
+    """The gauges of all policies, made when they are asked for."""
+
+    def __init__(self, shown: dict[Key, _Shown]) -> None:
+        self._shown = shown
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """The names, so that nothing else takes them."""
+        return self._families().values()
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The series of now."""
+        families = self._families()
+        now = clock.now()
+        for key, one in self._shown.items():
+            for diagnosis in sorted(one.diagnoses):
+                families["scaleproof_diagnosis"].add_metric((*key, *diagnosis), 1)
+            if one.value is not None:  # rather none than its last
+                families["scaleproof_signal_value"].add_metric(key, one.value)
+                families["scaleproof_signal_age_seconds"].add_metric(key, now - one.as_of)
+                families["scaleproof_signal_at_ceiling"].add_metric(key, one.is_at_ceiling)
+        yield from families.values()
+
+    def _families(self) -> dict[str, GaugeMetricFamily]:
+        names = ("value", "age_seconds", "at_ceiling")
+        found = [BY_NAME[f"scaleproof_signal_{name}"] for name in names] + [BY_NAME["scaleproof_diagnosis"]]
+        return {one.name: GaugeMetricFamily(one.name, one.about, labels=one.labels) for one in found}

@@ -76,6 +76,15 @@ def self_signed_pair(now: datetime | None = None) -> ServingPair:
     return ServingPair(certificate.public_bytes(serialization.Encoding.PEM), encoded_key)
 
 
+def expiry_of(pair: ServingPair) -> float | None:
+    """When the first certificate of the chain to run out does so, in epoch seconds; None if it cannot be read."""
+    try:
+        chain = x509.load_pem_x509_certificates(pair.certificate)
+    except ValueError:
+        return None
+    return min((one.not_valid_after_utc.timestamp() for one in chain), default=None)
+
+
 class ServingContext:
     """The context of the listener; `use` puts a pair and a trust into force for the handshakes that follow."""
 
@@ -93,6 +102,11 @@ class ServingContext:
         """Serve with another pair; TlsError leaves the old one in force."""
         self._current = _context(pair, self._trust)
         self._pair = pair
+
+    @property
+    def expiry(self) -> float | None:
+        """When the pair in force runs out, in epoch seconds."""
+        return expiry_of(self._pair)
 
     def use_trust(self, trust: ClientTrust) -> None:
         """Ask clients for certificates of other CAs; TlsError leaves the old ones in force."""

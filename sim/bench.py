@@ -18,6 +18,7 @@ BENCHES: Mapping[str, tuple[str, str]] = {
     "decisions": ("sim.benches.decisions", "HPA decisions per second, with the account of decisions off and on"),
     "replay": ("sim.benches.replay", "Syncs of a 14-day replay with a policy of three terms, and its memory"),
     "evaluate": ("adapter.benches.evaluate", "Signals of a fleet per CPU second, from HTTP to rendered bytes"),
+    "operate": ("adapter.benches.operate", "1,000 policies: ticks, start, idling, reload; a fleet of 10,000 signals"),
     "serve": ("adapter.benches.serve", "GETs of a metric per second by one, 16 and 64 clients, of 1 to 1,000 signals"),
 }
 """Bench → (module with `measure(seconds) -> list[Measurement]`, one line of help)."""

@@ -25,12 +25,18 @@ apiVersion: scaleproof.dev/v1alpha1
 kind: ScalingPolicy
 metadata: {{name: {name}, namespace: bench}}
 spec:
-  every: 15s
+  every: {every}
+  memory: {memory}
   by: [model_name]
   inputs: {{load: {{query: bench_load, unit: count, per: [instance]}}}}
   terms: {{queue: {{concurrency: load, per_replica: 10}}}}
   publish: {{metric: {name}}}
 """
+
+
+def policy_text(name: str, every: str, memory: str) -> str:
+    """A policy of one input, a group for each model."""
+    return _POLICY.format(name=name, every=every, memory=memory)
 
 
 class BenchError(RuntimeError):
@@ -89,16 +95,20 @@ class Served:
     child: Child
     port: int
     paths: tuple[str, ...]
+    metrics_url: str = ""
+    policies: Path = Path()
 
 
 @contextmanager
-def running_adapter(folder: Path, credentials: Credentials, signals: int, policies: int) -> Iterator[Served]:
-    """`scaleproof serve` with so many policies, each of so many signals."""
-    work = folder / f"adapter-{signals}-{policies}"
+def running_adapter(
+    folder: Path, credentials: Credentials, signals: int, policies: int, every: str = "15s", memory: str = "10m"
+) -> Iterator[Served]:
+    """`scaleproof serve` with so many policies, each of so many signals, evaluated so often."""
+    work = folder / f"adapter-{signals}-{policies}-{every}"
     (work / "policies").mkdir(parents=True)
     names = [f"queue-{number}" for number in range(policies)]
     for name in names:
-        (work / "policies" / f"{name}.yaml").write_text(_POLICY.format(name=name))
+        (work / "policies" / f"{name}.yaml").write_text(policy_text(name, every, memory))
     upstreams = Child([sys.executable, "-m", "adapter.benches.upstreams", str(signals)], work / "upstreams.log")
     adapter = None
     try:
@@ -107,7 +117,7 @@ def running_adapter(folder: Path, credentials: Credentials, signals: int, polici
         port = int(adapter.wait_for_line("ready https://").rpartition(":")[2])
         selectors = [quote(f"model_name=model-{number}") for number in range(signals)]
         paths = tuple(f"{METRICS_PATH}/{name}?labelSelector={selector}" for name in names for selector in selectors)
-        yield Served(adapter, port, paths)
+        yield Served(adapter, port, paths, adapter.wait_for_line("metrics "), work / "policies")
     finally:
         for child in (adapter, upstreams):
             if child is not None:

@@ -105,7 +105,7 @@ def _outcome(memory: GroupMemory, rules: Rules) -> Signal | NoSignal:
     missing = _refusal(memory.plan, every) or _undecided(memory, every, decision) or published.missing
     if missing is not None:
         return NoSignal(missing, replace(why, decided_by=f"no signal: {missing.reason}"))
-    return Signal(published.milli, _as_of(memory, every), why)
+    return Signal(published.milli, _as_of(memory, every), why, published.is_cut)
 
 
 def _is_covered(name: str, every: Sequence[Contribution]) -> bool:

@@ -55,6 +55,8 @@ class Published:
     milli: int
     steps: tuple[str, ...]
     missing: Missing | None = None
+    is_cut: bool = False
+    """Whether more was asked for than the ceiling allows."""
 
 
 def publish(rule: Publish, decision: Decision, floor: float | None, ceiling: float | None) -> Published:
@@ -75,13 +77,14 @@ def publish(rule: Publish, decision: Decision, floor: float | None, ceiling: flo
     if floor is not None and value < floor:
         value = floor
         steps.append(f"floor {floor:g}")
-    if ceiling is not None and value > ceiling:
+    is_cut = ceiling is not None and value > ceiling
+    if ceiling is not None and is_cut:
         value = ceiling
         steps.append(f"ceiling {ceiling:g}")
     if not value <= MAX_VALUE:
         return Published(0, tuple(steps), Missing(Reason.TOO_LARGE, f"{value:g} is above {MAX_VALUE}"))
     milli = milli_of_replicas(value) if rule.as_ == "replicas" else milli_of_value(value)
-    return Published(milli, tuple(steps))
+    return Published(milli, tuple(steps), is_cut=is_cut)
 
 
 def _total(decision: Decision) -> float:

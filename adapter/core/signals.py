@@ -77,6 +77,8 @@ class Signal:
     value_milli: int
     as_of: float
     why: Why
+    is_at_ceiling: bool = False
+    """Whether more was asked for than the ceiling allows."""
 
     @property
     def text(self) -> str:

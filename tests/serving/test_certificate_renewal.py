@@ -1,6 +1,7 @@
 """Case F3: the serving certificate is replaced on disk while the process runs, then replaced by a mismatched pair."""
 
 import json
+import re
 import socket
 import ssl
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import pytest
 from adapter_process import AdapterProcess, FrontProxy
 from certificate_files import KeyPair
 from child_process import eventually
+from cryptography import x509
 from fake_prometheus import FakePrometheus
 
 pytestmark = pytest.mark.slow
@@ -53,6 +55,15 @@ def serial(adapter: AdapterProcess, pairs: dict[str, KeyPair]) -> str:
     return "?"
 
 
+def not_after(pair: KeyPair) -> float:
+    return x509.load_pem_x509_certificate(pair.certificate.read_bytes()).not_valid_after_utc.timestamp()
+
+
+def expiry(adapter: AdapterProcess) -> float:
+    found = re.search(r"^scaleproof_certificate_expiry_seconds (\S+)$", adapter.own_metrics(), re.MULTILINE)
+    return float(found.group(1)) if found else 0.0
+
+
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
     with ExitStack() as made:
@@ -75,6 +86,7 @@ def test_f3_a_renewed_pair_is_served_without_a_restart_and_a_mismatched_one_chan
     process = adapter.child.process.pid
     assert adapter.get("/healthz").status_code == 200  # a kept connection, which has to survive
     assert serial(adapter, pairs) == "A"
+    assert expiry(adapter) == not_after(pairs["A"])
 
     mount.swap(pairs["B"].certificate, pairs["B"].key)
     eventually(lambda: serial(adapter, pairs) == "B", "the renewed certificate is shown", IN_FORCE_SECONDS)
@@ -83,5 +95,6 @@ def test_f3_a_renewed_pair_is_served_without_a_restart_and_a_mismatched_one_chan
     eventually(lambda: counted in adapter.own_metrics(), "the mismatched pair is counted", IN_FORCE_SECONDS)
     assert [serial(adapter, pairs) for _ in range(30)] == [EXPECTED["serial_at_75s"]] * 30
     assert "serving-pair-refused" in adapter.child.output()
+    assert expiry(adapter) == not_after(pairs["B"])
     assert adapter.get("/healthz").status_code == 200
     assert (adapter.child.is_running, adapter.child.process.pid) == (not EXPECTED["restart"], process)

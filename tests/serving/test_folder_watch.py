@@ -17,6 +17,8 @@ from adapter.settings import Settings
 class Faulty:
     """A folder whose first look ends in a fault nobody foresaw."""
 
+    broken_files = 0
+
     def __init__(self) -> None:
         self.looks = 0
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import requests
 from adapter_process import SCALEPROOF, AdapterProcess, FrontProxy
-from child_process import eventually
+from child_process import eventually, free_port
 from fake_prometheus import FakePrometheus, answering, failing, hanging
 from grid_policies import policy_text
 
@@ -51,10 +51,57 @@ def test_a_policy_is_served_with_its_tick_and_the_time_of_its_sample(folder: Pat
     assert item == {"metricName": "a", "metricLabels": {}, "timestamp": rfc3339(tick - 2), "value": "7"}
 
 
-def test_before_the_first_tick_every_answer_is_starting(folder: Path, serve: Serve) -> None:
-    (folder / "a.yaml").write_text(policy_text("a").replace("every: 1s", "every: 1h").replace("10s", "2h"))
-    response = serve().metric("prod", "a")
+HOURLY = policy_text("a").replace("every: 1s", "every: 1h").replace("10s", "2h")
+
+
+def test_before_the_first_evaluation_every_answer_is_starting(
+    folder: Path, serve: Serve, prometheus: FakePrometheus
+) -> None:
+    prometheus.default = hanging
+    (folder / "a.yaml").write_text(HOURLY)
+    adapter = serve()
+    response = adapter.metric("prod", "a")
     assert (response.status_code, cause(response)) == (503, "starting")
+    assert adapter.get("/apis/external.metrics.k8s.io/v1beta1").status_code == 200
+    assert adapter.get("/readyz").status_code == 200
+
+
+def test_the_tick_that_is_due_at_the_start_is_served_at_once_as_the_other_replica_serves_it(
+    folder: Path, serve: Serve
+) -> None:
+    (folder / "a.yaml").write_text(HOURLY)
+    first, second = (wait_for(serve(), "a", 200) for _ in range(2))
+    tick = float(first.headers["X-Scaleproof-Tick"])
+    assert (tick % 3600, first.json()["items"][0]["timestamp"]) == (0, rfc3339(tick - 2))
+    assert first.content == second.content
+
+
+def test_a_prometheus_that_nobody_listens_at_is_an_error_of_its_signals_alone(
+    folder: Path, tmp_path: Path, front_proxy: FrontProxy
+) -> None:
+    (folder / "a.yaml").write_text(policy_text("a"))
+    adapter = AdapterProcess(
+        tmp_path,
+        folder,
+        f"http://reader:hunter2@127.0.0.1:{free_port()}",
+        front_proxy.serving,
+        front_proxy.serving_authority.certificate_file,
+        client=front_proxy.certificate,
+        flags=[*front_proxy.flags, "--log-level=debug", "--log-format=json"],
+    )
+    try:
+        adapter.wait_ready()
+        eventually(lambda: cause(adapter.metric("prod", "a")) == "upstream-error", "the reason is Prometheus's", 20)
+        assert adapter.get("/apis/external.metrics.k8s.io/v1beta1").status_code == 200
+        assert adapter.get("/readyz").status_code == 200
+        lines = [json.loads(line) for line in adapter.child.output().splitlines() if line.startswith("{")]
+        (told,) = [line for line in lines if line["event"] == "no-signal"]
+        assert (told["level"], told["policy"], told["reason"]) == ("warning", "prod/a", "upstream-error")
+        assert told["input_load"] == "upstream-error"
+        everything = adapter.child.output() + adapter.own_metrics() + json.dumps(adapter.explain())
+        assert "hunter2" not in everything
+    finally:
+        adapter.close()
 
 
 def test_queries_are_asked_for_the_grid_less_the_offset_and_never_before_it_is_due(
@@ -74,6 +121,17 @@ def test_the_account_says_how_the_value_came_about(folder: Path, serve: Serve) -
     assert (signal["policy"], signal["metric"], signal["value"]) == ("a", "a", "7")
     assert signal["why"]["terms"][0]["text"] == "load ÷ 10 = 70 ÷ 10 = 7"
     assert 'scaleproof_signal_value{namespace="prod",policy="a"} 7.0' in adapter.own_metrics()
+
+
+def test_a_signal_that_its_ceiling_cuts_is_shown_as_such(folder: Path, serve: Serve) -> None:
+    # 70 ÷ 10 = 7 replicas: one more than a ceiling of 6 allows, and just what one of 7 does.
+    for name, ceiling in (("cut", 6), ("fits", 7)):
+        (folder / f"{name}.yaml").write_text(policy_text(name).replace("{metric:", f"{{ceiling: {ceiling}, metric:"))
+    adapter = serve()
+    for name, value in (("cut", "6"), ("fits", "7")):
+        assert wait_for(adapter, name, 200).json()["items"][0]["value"] == value
+    assert counter(adapter, 'scaleproof_signal_at_ceiling{namespace="prod",policy="cut"}') == 1
+    assert counter(adapter, 'scaleproof_signal_at_ceiling{namespace="prod",policy="fits"}') == 0
 
 
 @pytest.mark.slow
