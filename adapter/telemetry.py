@@ -137,6 +137,7 @@ class Telemetry:
     def status_written(self, outcome: str) -> None:
         """Count a write of the status of a ScalingPolicy: written or failed."""
         self._status_writes.labels(outcome).inc()
+
     def certificate_in_force(self, expiry: float) -> None:
         """Tell when the serving certificate runs out (epoch seconds)."""
         self._certificate.set(expiry)
