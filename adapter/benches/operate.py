@@ -178,5 +178,8 @@ def _metric(served: Served, name: str) -> float:
 
 
 def _exposition(served: Served) -> str:
-    with requests.get(served.metrics_url, timeout=QUERY_SECONDS) as answer:
-        return answer.text
+    try:
+        with requests.get(served.metrics_url, timeout=QUERY_SECONDS) as answer:
+            return answer.text
+    except requests.RequestException as error:
+        raise BenchError(f"the adapter's own metrics cannot be read: {type(error).__name__}") from error
