@@ -38,7 +38,7 @@ class Shown:
 
 def test_after_the_clock_is_set_back_nothing_of_the_time_to_come_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     (loaded,), _ = read_policies(policy_text("a"), "a.yaml", LIBRARY)
-    board, times = Shown(), iter([1000.5, 1000.5, 1001.5, 990.5])
+    board, times = Shown(), iter([1000.5, 1000.5, 1000.5, 1001.5, 990.5])
 
     async def sleep(instant: float) -> None:
         await asyncio.sleep(0)
