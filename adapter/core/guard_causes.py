@@ -12,7 +12,7 @@ from adapter.core.ticks import Tick
 
 def held(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[GuardPlan]) -> list[Held]:
     """What each guard says, and the rule after a gap."""
-    times = [tick.t for tick in memory.ticks]
+    times = [tick.t for tick in memory.ticks] if guards else []
     found = [judge(guard, times, partial(_cause_at, memory, guard)) for guard in guards]
     lately = reversed(memory.ticks[-1 - GOOD_TICKS_AFTER_A_GAP :])
     names = {name for term in terms for name in term.inputs}
@@ -23,7 +23,13 @@ def held(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[GuardP
 
 
 def _cause_at(memory: GroupMemory, guard: GuardPlan, place: int) -> bool | None:
-    return cause(memory, guard, memory.ticks[place])
+    """The cause at a tick, judged once: of the rest of the memory it depends on `had_names` alone."""
+    tick, key = memory.ticks[place], (guard.text, memory.group, memory.had_names)
+    try:
+        return tick.causes[key]
+    except KeyError:
+        found = tick.causes[key] = cause(memory, guard, tick)
+        return found
 
 
 def is_gap(memory: GroupMemory, names: Iterable[str], tick: Tick) -> bool:
