@@ -66,8 +66,8 @@ def judge(plan: GuardPlan, times: Sequence[float], causes: Callable[[int], bool 
     """Whether the guard holds at the last of the ticks; `causes` tells of a tick, by its place, if its cause was true.
 
     `times` are the ticks' times, oldest first. A tick at which the cause is unknown counts as one at which it was true,
-    where the guard holds what goes. Looked at from now backwards, no further than it matters: a guard that is free costs
-    the ticks of its `for`, not those of its `max`.
+    where the guard holds what goes. Looked at from now backwards, no further than it matters: a guard that is free
+    costs the ticks of its `for`, not those of its `max`.
     """
     now = times[-1]
     holding_since: float | None = None

@@ -87,6 +87,7 @@ _HPA = {
     "hpa-zero-pod-inputs": "From zero replicas nothing asks for the first",
 }
 _HPA_ERRORS = {
+    "alias-collision": "Two groups with one label",
     "hpa-metric-unknown": "No policy publishes the metric that the HPA asks for",
     "hpa-target-type": "The target type does not fit what is published",
 }
@@ -95,6 +96,7 @@ _PROMETHEUS = {
     "no-series": "Nothing matches what an input asks for",
 }
 _ERRORS = {
+    "alias-collision": "Two groups with one label",
     "amount": "An amount that cannot be read",
     "base-missing": "Memory whose idle share is not declared",
     "bounded-saturates": "A number that ends at what one replica holds",

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from adapter.core import promql
 from adapter.core.documents import Document, Path
+from adapter.core.group_names import shared_names
 from adapter.core.lint_subject import Subject
 from adapter.core.lints import lint
 from adapter.core.plans import PolicyPlan, plan_policy, workload_pods
@@ -141,6 +142,11 @@ def _check_publish(policy: Policy, report: Report) -> None:
     if spec.publish.as_ == "ratio" and spec.replicas is None:
         fix = "write replicas: {preset: kube/deployment-replicas, match: {deployment: NAME}}"
         report(("spec", "publish", "as"), "replicas-required", "a ratio to N needs replicas", fix)
+    for label, declared in spec.by.items():
+        for first, second, alias in shared_names(declared):
+            message = f'"{first}" and "{second}" are both served as {alias}, since a label value has no other form'
+            fix = "rename one of the two where its series are made, or leave it to a policy of its own"
+            report(("spec", "by", label, declared.index(second)), "alias-collision", message, fix)
     both = sorted(set(spec.by) & set(spec.publish.labels))
     if both:
         message = f"{', '.join(both)} is a label of the groups already"

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from adapter.core.plans import PolicyPlan
 from adapter.core.readings import Answers, InputReadings, read_input
 
-
 Causes = dict[tuple[str, tuple[str, ...], bool], bool | None]
 """Whether the cause of a guard, by its text, was true, for a group, with or without names of ready pods known."""
 

@@ -1,4 +1,4 @@
-"""A guard says what the plain rule over all ticks says, and judges the cause of a tick once, not at every evaluation."""
+"""A guard says what the plain rule over all ticks says, and judges the cause of a tick once."""
 
 from hypothesis import given
 from hypothesis import strategies as st
