@@ -1,9 +1,9 @@
 """Group names: the label values under which groups are served, one for each, whatever the groups are called.
 
 A label value of Kubernetes has at most 63 characters of letters, digits, - _ and ., and begins and ends with a letter
-or digit; a model's name has slashes. So a value that no selector can carry has an alias, and where two values would share
-one, all but the one that may keep it get a mark of their own value, so that a selector never finds another group's
-signal in place of its own.
+or digit; a model's name has slashes. So a value that no selector can carry has an alias, and where two values would
+share one, all but the one that may keep it get a mark of their own value, so that a selector never finds another
+group's signal in place of its own.
 """
 
 from collections import defaultdict

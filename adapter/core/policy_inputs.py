@@ -62,6 +62,10 @@ class InputBase(Model):
         default=None,
         description="Time over which rates and histograms are taken; the preset's own where nothing is said.",
     )
+    idle: float | str | None = Field(
+        default=None,
+        description="What one idle replica shows of it, e.g. 72GiB or 90%; a term must not scale on that part.",
+    )
     quantile: Fraction | None = Field(default=None, description="Percentile of a histogram, e.g. 0.95.")
     slower_than: Span | None = Field(
         default=None,
