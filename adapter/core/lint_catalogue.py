@@ -41,7 +41,9 @@ _POLICY = {
     "drain-too-short": "A backlog drained faster than new replicas come oscillates",
     "every-below-scrape": "Evaluations between scrapes see nothing new",
     "exported-labels": "The label pod of a DCGM series may be the exporter's",
+    "frozen-series": "A series of what is gone keeps its last value",
     "freshness-missing": "A computed answer hides how old its data is",
+    "gpu-counted-twice": "A GPU that is told for several pods is added for each",
     "gpu-util-coarse": "GPU_UTIL is full with one request",
     "groups-undeclared": "A sum over groups that are only seen shrinks when one vanishes",
     "groups-without-replicas": "Kubernetes does not know the labels that tell the groups apart",
@@ -89,6 +91,7 @@ _HPA = {
 _HPA_ERRORS = {
     "alias-collision": "Two groups with one label",
     "hpa-metric-unknown": "No policy publishes the metric that the HPA asks for",
+    "selector-value-not-expressible": "A selector's value that no label can have",
     "hpa-target-type": "The target type does not fit what is published",
 }
 _PROMETHEUS = {

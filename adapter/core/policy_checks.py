@@ -11,6 +11,7 @@ from adapter.core import promql
 from adapter.core.documents import Document, Path
 from adapter.core.group_names import shared_names
 from adapter.core.idle_shares import find_runaway
+from adapter.core.input_kinds import Kind
 from adapter.core.lint_subject import Subject
 from adapter.core.lints import lint
 from adapter.core.plans import PolicyPlan, plan_policy, workload_pods
@@ -70,6 +71,10 @@ def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> No
     for name, declared in policy.spec.inputs.items():
         path: Path = ("spec", "inputs", name)
         if isinstance(declared, PresetInput):
+            preset = library.input(declared.preset)
+            if declared.cache is not None and preset is not None and preset.kind is not Kind.HISTOGRAM:
+                message = "cache tells the hits of a histogram from its misses, and this is none"
+                report((*path, "cache"), "histogram", message, "use a histogram, or a preset of the hit ratio itself")
             _check_preset((*path, "preset"), declared.preset, input_names, report)
             _check_match((*path, "match"), declared.match, report)
         else:
