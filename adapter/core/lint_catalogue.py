@@ -1,7 +1,7 @@
 """The catalogue: every code that a check can report, its severity and what it is about, as data.
 
 SARIF rules, the index of the documentation and the list of what can be silenced come from here. Each lint has a page
-`docs/lints/CODE.md` with its reason in numbers; an error says all there is to say in its message and fix.
+`docs/lints/CODE.md` with its reason in numbers, each error a section of `docs/errors.md`.
 """
 
 from collections.abc import Mapping
@@ -28,6 +28,11 @@ class Rule:
     title: str
     group: Group
     severity: Severity = Severity.WARNING
+
+    @property
+    def page(self) -> str:
+        """Where the documentation explains it, from the root of the project."""
+        return f"docs/errors.md#{self.code}" if self.group is Group.DOCUMENT else f"docs/lints/{self.code}.md"
 
     @property
     def can_be_silenced(self) -> bool:

@@ -47,13 +47,8 @@ def known_metrics(library: PresetLibrary) -> dict[str, Known]:
             is_of_cards = bool({*preset.parts} & {*CARD_LABELS})
             is_sure = len(preset.series) == 1 and series.take is Take.LATEST and preset.kind == "gauge"
             for metric in series.metrics:
-                one = Known(
-                    name,
-                    preset.unit if is_sure else None,
-                    series.scale,
-                    series.metrics[0],
-                    bool({*preset.parts} & {*CARD_LABELS}),
-                )
+                unit = preset.unit if is_sure else None
+                one = Known(name, unit, series.scale, series.metrics[0], is_of_cards)
                 if metric not in found or (found[metric].unit is None and is_sure):
                     found[metric] = one
     return found
