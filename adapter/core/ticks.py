@@ -4,7 +4,7 @@ A tick is made from answers alone and never changed, so that a memory of ticks c
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from adapter.core.plans import PolicyPlan
@@ -12,10 +12,17 @@ from adapter.core.readings import Answers, InputReadings, read_input
 from adapter.core.reasons import Missing
 from adapter.core.series_readings import Entity, Measured, Reading
 
+Causes = dict[tuple[str, tuple[str, ...], bool], bool | None]
+"""Whether the cause of a guard, by its text, was true, for a group, with or without names of ready pods known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Everything read for one instant of the grid: `t` is when it was evaluated, `instant` what it was asked for."""
+    """Everything read for one instant of the grid: `t` is when it was evaluated, `instant` what it was asked for.
+
+    `causes` remembers what guards found here, which follows from the tick alone: with a guard of 30 minutes and a grid
+    of 1 s each tick would else be judged 1,800 times. It is no part of what the tick is.
+    """
 
     t: float
     instant: float
@@ -23,6 +30,7 @@ class Tick:
     spec: InputReadings | None = None
     ready: InputReadings | None = None
     pods: InputReadings | None = None
+    causes: Causes = field(default_factory=dict, compare=False, repr=False)
 
 
 def read_tick(plan: PolicyPlan, t: float, answers: Answers) -> Tick:
