@@ -105,6 +105,8 @@ class Board:
             "policy": policy,
             "metric": entry.loaded.policy.spec.publish.metric,
             "t": entry.t,
+            "source": entry.loaded.plan.source,
+            "queries": [entry.loaded.plan.asked(query, is_raw) for query, is_raw in entry.loaded.plan.queries],
         }
         missing = self._age(entry)
         if missing is not None:

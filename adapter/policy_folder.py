@@ -12,6 +12,7 @@ from pathlib import Path
 from adapter.core.policy_reading import LoadedPolicy, collisions, read_policies
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Position, Problem, has_errors
+from adapter.core.reach import Reach
 
 MAX_FILES = 5000
 MAX_FILE_BYTES = 1_000_000
@@ -63,8 +64,14 @@ def read_file(path: Path) -> str:
 class PolicyFolder:
     """The policies in force, kept between looks."""
 
-    def __init__(self, path: Path, library: PresetLibrary, on_broken: Callable[[str, list[Problem]], None]) -> None:
-        self._path, self._library, self._on_broken = path, library, on_broken
+    def __init__(
+        self,
+        path: Path,
+        library: PresetLibrary,
+        on_broken: Callable[[str, list[Problem]], None],
+        reach: Reach | None = None,
+    ) -> None:
+        self._path, self._library, self._on_broken, self._reach = path, library, on_broken, reach
         self._files: dict[str, FileState] = {}
         self._refused: set[str] = set()
 
@@ -88,7 +95,7 @@ class PolicyFolder:
         digest = hashlib.sha256(text.encode()).hexdigest()
         if before is not None and before.digest == digest:
             return before
-        policies, problems = read_policies(text, str(path), self._library)
+        policies, problems = read_policies(text, str(path), self._library, self._reach)
         if has_errors(problems):
             self._on_broken(str(path), problems)
             return FileState(digest, kept)

@@ -18,11 +18,12 @@ from adapter.core.problems import Problem
 from adapter.logs import configure_logs
 from adapter.own_endpoint import OwnEndpoint
 from adapter.policy_folder import PolicyFolder, PolicyFolderError
-from adapter.poller import Asker, PolicyPoller
-from adapter.prometheus import PrometheusSource
+from adapter.poller import PolicyPoller
 from adapter.server import ServerStartError, start_server
 from adapter.settings import Settings
 from adapter.settings_flags import with_settings_flags
+from adapter.source_telemetry import SourceTelemetry
+from adapter.sources import NotBound, Sources
 from adapter.telemetry import Telemetry
 
 LOOK_SECONDS = 2.0
@@ -42,8 +43,9 @@ class Adapter:
         self.settings = settings
         self.telemetry = Telemetry()
         self.board = Board(clock.now)
-        self.asker = Asker(PrometheusSource(settings.prometheus, on_query=self.telemetry.queried))
-        self.folder = PolicyFolder(settings.policies, load_presets(), self.report_broken)
+        told = SourceTelemetry(self.telemetry.registry)
+        self.sources = Sources(settings.every_source, told, self.telemetry.queried)
+        self.folder = PolicyFolder(settings.policies, load_presets(), self.report_broken, settings.reach)
         self.pollers: dict[tuple[str, str], tuple[LoadedPolicy, asyncio.Task[None]]] = {}
         self.has_read_policies = False
 
@@ -66,7 +68,12 @@ class Adapter:
                 continue
             if running is not None:
                 running[1].cancel()
-            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry)
+            try:
+                asker = self.sources.asker(loaded.plan)
+            except NotBound:
+                _log.error("policy-not-bound", policy="/".join(key), file=loaded.document.file)
+                continue
+            poller = PolicyPoller(loaded, asker, self.board, self.telemetry)
             self.pollers[key] = (loaded, asyncio.create_task(poller.run()))
             _log.info("policy-in-force", policy="/".join(key), file=loaded.document.file)
         self.board.keep(list(policies.values()))
@@ -132,7 +139,7 @@ class Adapter:
                 task.cancel()
             await server.close()
             await own.close()
-            self.asker.close()
+            self.sources.close()
 
 
 def serve(settings: Settings) -> None:

@@ -9,11 +9,12 @@ from grid_policies import policy_text
 from policy_world import LIBRARY
 
 from adapter import clock
+from adapter.asking import Asker
 from adapter.board import Board
 from adapter.core.policy_reading import LoadedPolicy, read_policies
 from adapter.core.samples import Answer, Sample, Series
 from adapter.core.signals import GroupSignal, Signal
-from adapter.poller import Asker, PolicyPoller
+from adapter.poller import PolicyPoller
 from adapter.telemetry import Telemetry
 
 
