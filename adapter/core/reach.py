@@ -83,10 +83,11 @@ def _queries(plan: PolicyPlan) -> Iterator[tuple[Path, str]]:
     replicas = plan.replicas
     if replicas is None:
         return
-    keys = ("match",) * 3 if isinstance(plan.policy.spec.replicas, ReplicasPreset) else ("query", "ready", "query")
-    for key, found in zip(keys, (replicas.spec, replicas.ready, replicas.pods), strict=True):
+    is_preset = isinstance(plan.policy.spec.replicas, ReplicasPreset)
+    for key, found in (("query", replicas.spec), ("ready", replicas.ready), ("query", replicas.pods)):
+        place: Path = ("spec", "replicas", "match", "namespace") if is_preset else ("spec", "replicas", key)
         for query in _of_input(found) if found is not None else ():
-            yield ("spec", "replicas", key), query
+            yield place, query
 
 
 def _of_input(plan: InputPlan) -> Iterator[str]:
@@ -102,5 +103,5 @@ def _place(plan: PolicyPlan, name: str, query: str) -> Path:
     if declared is None:  # an event or alert that a guard brings along
         return ("spec", "guards")
     if isinstance(declared, PresetInput):
-        return ("spec", "inputs", name, "match")
+        return ("spec", "inputs", name, "match", "namespace")
     return ("spec", "inputs", name, "freshness" if query == declared.freshness else "query")
