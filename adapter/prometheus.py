@@ -236,11 +236,17 @@ def _cause(error: BaseException) -> str:
         error = inner
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
+    if type(error) is OSError and error.errno is None and error.args:
+        return str(error.args[0])  # requests' words for files of certificates that are not there
     return getattr(error, "strerror", None) or type(error).__name__
 
 
 def _bounded_body(response: requests.Response, host: str) -> bytes:
     deadline = current_deadline()
+    announced = response.headers.get("Content-Length", "")
+    if announced.isdecimal() and int(announced) > MAX_BODY_BYTES:
+        message = f"{host} announces {announced} bytes, at most {MAX_BODY_BYTES} are read"
+        raise QueryError(Reason.UPSTREAM_ERROR, message)
     body = bytearray()
     while chunk := _next_chunk(response):
         body += chunk

@@ -1,5 +1,6 @@
 """The source against servers that fail in every way there is: each is a reason, and comes in time."""
 
+import gzip
 import threading
 import time
 from collections.abc import Iterator
@@ -174,3 +175,35 @@ def test_the_end_of_an_answered_query_leaves_its_connection_to_the_next(server: 
             assert source.instant("up", AT, deadline).failure is None
             deadline.end()
     assert len(ports) == 1
+
+
+def test_a_body_that_is_announced_as_too_large_is_not_read(server: FakePrometheus) -> None:
+    def announce(exchange: Exchange) -> None:
+        exchange.send_response(200)
+        exchange.send_header("Content-Length", str(2 * 1024**3))
+        exchange.end_headers()
+        exchange.server.closing.wait(60)  # nothing of it ever comes, so whoever reads waits
+
+    answer = ask(server, announce, seconds=30)
+    assert reason(answer) == "upstream-error"
+    assert answer.failure is not None
+    assert "announces 2147483648 bytes, at most 67108864" in answer.failure.message
+
+
+def test_a_small_body_that_unpacks_to_a_large_one_is_refused(
+    server: FakePrometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "MAX_BODY_BYTES", 1_000_000)
+    packed = gzip.compress(b" " * 50_000_000)
+    assert len(packed) < 100_000
+    answer = ask(server, lambda exchange: exchange.send(200, packed, **{"Content-Encoding": "gzip"}), seconds=10)
+    assert answer.failure is not None
+    assert "more than 1000000 bytes" in answer.failure.message
+
+
+def test_more_series_than_are_read_are_refused_with_their_number(server: FakePrometheus) -> None:
+    result = [{"metric": {"pod": f"p{number}"}, "value": [AT, "1"]} for number in range(100_000)]
+    answer = ask(server, lambda exchange: exchange.send(200, success(result)), seconds=30)
+    assert answer.failure is not None
+    assert (reason(answer), answer.series) == ("upstream-error", ())
+    assert "answered with 100000 series, at most 50000 are read" in answer.failure.message
