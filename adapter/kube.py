@@ -17,7 +17,7 @@ from adapter.reviews import Identity, ReviewUnavailableError
 
 CALL_SECONDS = 5.0
 MAX_CALLS = 32
-AUTHENTICATION_NAMESPACE = "kube-system"
+AUTHENTICATION_CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 AUTHENTICATION_CONFIG_MAP = "extension-apiserver-authentication"
 
 
@@ -68,7 +68,6 @@ class _KubernetesApi:
         self._client = api_client
         self._authentication = models.AuthenticationV1Api(api_client)
         self._authorization = models.AuthorizationV1Api(api_client)
-        self._core = models.CoreV1Api(api_client)
         self._calls = asyncio.Semaphore(MAX_CALLS)
 
     async def review_token(self, token: str) -> Identity | None:
@@ -107,17 +106,44 @@ class _KubernetesApi:
         return review.status is not None and bool(review.status.allowed) and not review.status.denied
 
     async def read_authentication_config(self) -> Mapping[str, str]:
-        call = self._core.read_namespaced_config_map
-        found = await self._call(
-            "ConfigMap", lambda: call(name=AUTHENTICATION_CONFIG_MAP, namespace=AUTHENTICATION_NAMESPACE)
-        )
-        return dict(found.data or {})
+        found = await self.read(f"{AUTHENTICATION_CONFIG_MAPS}/{AUTHENTICATION_CONFIG_MAP}", {})
+        return dict(found.get("data") or {})
 
     async def watch_authentication_config(self, on_data: OnData) -> None:
-        await follow(_AuthenticationConfig(self._core, self._call), on_data)
+        await follow(_AuthenticationConfig(self), on_data)
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def open(self, path: str, query: Mapping[str, str], seconds: float) -> Any:
+        """An open answer of aiohttp to a GET, its body yet to be read; the caller closes it."""
+        return await self._call(path, lambda: self._get(path, query, seconds))
+
+    async def read(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        """The JSON object that a GET gives; ReviewUnavailableError for anything else."""
+
+        async def call() -> Any:
+            answer = await self._get(path, query, CALL_SECONDS)
+            try:
+                answer.raise_for_status()
+                return await answer.json()
+            finally:
+                answer.close()
+
+        found: dict[str, Any] = await self._call(path, call)
+        return found
+
+    async def _get(self, path: str, query: Mapping[str, str], seconds: float) -> Any:
+        """GET by the library's own client; its CoreV1Api would do the same, but that one module costs 25 MiB."""
+        parameters = await self._client.param_serialize(
+            "GET",
+            path,
+            query_params=list(query.items()),
+            header_params={"Accept": "application/json"},
+            auth_settings=["BearerToken"],
+        )
+        answer = await self._client.call_api(*parameters, _request_timeout=seconds)
+        return answer.response
 
     async def _call(self, what: str, call: Callable[[], Awaitable[Any]]) -> Any:
         try:
@@ -134,22 +160,16 @@ class _KubernetesApi:
 class _AuthenticationConfig:
     """The list and the watch of the one ConfigMap, by its name, which is all that the role allows."""
 
-    def __init__(self, core: Any, call: Callable[[str, Callable[[], Awaitable[Any]]], Awaitable[Any]]) -> None:
-        self._core = core
-        self._call = call
-        self._which = {
-            "namespace": AUTHENTICATION_NAMESPACE,
-            "field_selector": f"metadata.name={AUTHENTICATION_CONFIG_MAP}",
-        }
+    def __init__(self, api: _KubernetesApi) -> None:
+        self._api = api
+        self._which = {"fieldSelector": f"metadata.name={AUTHENTICATION_CONFIG_MAP}"}
 
     async def list(self) -> tuple[str, Mapping[str, str]]:
-        found = await self._call("ConfigMap", lambda: self._core.list_namespaced_config_map(**self._which))
-        data = next((dict(item.data or {}) for item in found.items), {})
-        return found.metadata.resource_version, data
+        found = await self._api.read(AUTHENTICATION_CONFIG_MAPS, self._which)
+        data = next((dict(item.get("data") or {}) for item in found["items"]), {})
+        return found["metadata"]["resourceVersion"], data
 
     async def watch(self, version: str, seconds: int) -> Any:
-        call = self._core.list_namespaced_config_map_without_preload_content
-        options = {"watch": True, "resource_version": version, "timeout_seconds": seconds}
+        query = {**self._which, "watch": "true", "resourceVersion": version, "timeoutSeconds": str(seconds)}
         # The library's own time-out is five minutes for the whole answer; `follow` has one that fits.
-        longer = {"_request_timeout": seconds + GRACE_SECONDS}
-        return await self._call("ConfigMap", lambda: call(**self._which, **options, **longer))
+        return await self._api.open(AUTHENTICATION_CONFIG_MAPS, query, seconds + GRACE_SECONDS)

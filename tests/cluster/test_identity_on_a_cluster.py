@@ -1,8 +1,10 @@
 """The adapter as a process beside a real API server of its own: who gets a value, and what happens when it dies."""
 
+import json
+import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import requests
 from adapter_process import METRICS_PATH, AdapterProcess
 from certificate_files import Authority, KeyPair
 from child_process import eventually
-from control_plane import ControlPlane
+from control_plane import ControlPlane, binary
 from fake_prometheus import answering, fake_prometheus
 from grid_policies import policy_text
 
@@ -43,9 +45,8 @@ class World:
                 return REFUSED_BY_TLS
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    folder = tmp_path_factory.mktemp("identity")
+@contextmanager
+def running_world(folder: Path) -> Iterator[World]:
     with ExitStack() as stack:
         prometheus = stack.enter_context(fake_prometheus(answering(70)))
         control_plane = ControlPlane(folder)
@@ -65,6 +66,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         adapter.wait_ready()
         made = World(control_plane, adapter, folder)
         eventually(lambda: made.get(control_plane.front_proxy, FORGED) == 200, "there is a value", 30)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with running_world(tmp_path_factory.mktemp("identity")) as made:
         yield made
 
 
@@ -104,3 +111,26 @@ def test_when_the_api_server_is_killed_nobody_who_needs_a_review_is_answered_aft
         time.sleep(0.3)
     assert world.get(None, {}, "/readyz") == 200
     assert world.get(proxy, FORGED) == 200
+
+
+def test_the_front_proxy_authority_is_rotated_in_the_config_map_while_the_adapter_runs(tmp_path: Path) -> None:
+    """
+    kube-apiserver reads its new file and publishes old and new together: both are good. Once the old one is taken out
+    of the ConfigMap, its certificate proves nothing, on the connection that was open all the time either.
+    """
+    config_map = ("configmap", "extension-apiserver-authentication", "--namespace=kube-system")
+    key = "requestheader-client-ca-file"
+    with running_world(tmp_path) as world:
+        old, file = world.control_plane.front_proxy, world.control_plane.front_proxy_authority.certificate_file
+        assert world.adapter.metric("prod", "a").status_code == 200  # this connection stays open
+        new_authority = Authority("rotated-front-proxy-ca", tmp_path)
+        new = new_authority.issue("rotated", "front-proxy-client", names=())
+        new_pem = new_authority.certificate_file.read_text()
+        file.write_text(new_pem)
+        eventually(lambda: world.get(new, FORGED) == 200, "the new authority is trusted", 90)
+        assert world.get(old, FORGED) == 200
+        patch = json.dumps({"data": {key: new_pem}})
+        kubectl = [str(binary()), "kubectl", f"--kubeconfig={world.control_plane.kubeconfig}"]
+        subprocess.run([*kubectl, "patch", *config_map, "--type=merge", f"--patch={patch}"], check=True, timeout=30)
+        eventually(lambda: world.adapter.metric("prod", "a").status_code == 401, "the open connection has lost it", 30)
+        assert (world.get(old, FORGED), world.get(new, FORGED)) == (REFUSED_BY_TLS, 200)

@@ -1,7 +1,6 @@
 """Who somebody is, settled over real TLS with real certificates: only the proper front proxy speaks for others."""
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -12,6 +11,7 @@ from api_fakes import HPA, FakeApiServer
 from api_serving import Cluster, authentication_config, serving
 from certificates import SERVER, Authority
 from raw_http import PREFIX, Connection, client_context, get
+from saved_session import get_on_saved_session
 
 from adapter.certificates import ClientTrust, PeerVerifier
 from adapter.reviews import MASTERS, Identity
@@ -167,28 +167,14 @@ async def test_a_resumed_session_does_not_bring_back_an_identity(tmp_path: Path,
     context.maximum_version = tls
     request = f"GET {QUEUE} HTTP/1.1\r\nHost: h\r\nX-Remote-User: {HPA}\r\n\r\n".encode()
     async with serving(api_server, reload_seconds=0.02) as running:
-        first, session, _ = await asyncio.to_thread(blocking_get, running.port, context, request, None)
-        again, _, was_resumed = await asyncio.to_thread(blocking_get, running.port, context, request, session)
+        first, session, _ = await asyncio.to_thread(get_on_saved_session, running.port, context, request, None)
+        again, _, was_resumed = await asyncio.to_thread(get_on_saved_session, running.port, context, request, session)
         assert (first, again) == (b"200", b"200")
         api_server.config_map = authentication_config(cluster.cluster_ca.pem, Authority("new").pem)
         await asyncio.sleep(0.2)
         assert was_resumed
-        after, _, is_resumed = await asyncio.to_thread(blocking_get, running.port, context, request, session)
+        after, _, is_resumed = await asyncio.to_thread(get_on_saved_session, running.port, context, request, session)
         assert (after, is_resumed) == (b"401", True)
-
-
-def blocking_get(
-    port: int, context: ssl.SSLContext, request: bytes, session: ssl.SSLSession | None
-) -> tuple[bytes, ssl.SSLSession | None, bool]:
-    """The status on a connection that offers a saved session; asyncio cannot do that. Empty if TLS refuses."""
-    try:
-        plain = socket.create_connection(("127.0.0.1", port), timeout=10)
-        with context.wrap_socket(plain, server_hostname="localhost", session=session) as connection:
-            connection.sendall(request)
-            answer = connection.recv(65536)
-            return answer[9:12], connection.session, bool(connection.session_reused)
-    except (ssl.SSLError, ConnectionError):
-        return b"", None, False
 
 
 def test_a_certificate_that_expires_while_its_connection_is_open_proves_nothing_any_more() -> None:

@@ -126,7 +126,7 @@ class InferenceExporter:
         self._change(load)
 
     def wait_until_shown(self) -> None:
-        """Return once the newest state is what a scrape sees; a scraper started before would still see the one before."""
+        """Return once a scrape sees the newest state; one that comes before still sees the last."""
         with self._lock:
             shown_from = self._states[-1][0]
         while (early := shown_from - self._clock()) > 0:
