@@ -55,6 +55,12 @@ def _series(flight: _Flight) -> int:
     return 0 if task.cancelled() or task.exception() is not None else len(task.result().series)
 
 
+def _topic(tenant: str, question: str) -> str:
+    """What the circuit knows a question by: a selector whatever time it is asked over, for a tick or for a memory."""
+    selector, bracket, _ = question.rpartition("[")
+    return f"{tenant}\0{selector if bracket and question.endswith(']') else question}"
+
+
 class SourceAsker:
     """One source, shared by all policies that ask it."""
 
@@ -81,7 +87,7 @@ class SourceAsker:
         end = clock.monotonic() + seconds
         flight = self._flights.get(key)
         if flight is None or (not flight.task.done() and flight.end < end - SAME_END_SECONDS):
-            flight = _Flight(asyncio.create_task(self._fly(f"{tenant}\0{question}", ask, end, seconds)), end)
+            flight = _Flight(asyncio.create_task(self._fly(_topic(tenant, question), ask, end, seconds)), end)
             self._keep(key, flight)
         else:
             self._telemetry.shared(self._name)

@@ -212,6 +212,11 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str], c
         raise SettingsError("\n".join(_line(fault, sources, document) for fault in error.errors())) from error
 
 
+def reach_of(config: Path) -> Reach:
+    """What a server with this file lets policies ask and read, wherever its policies and its default source are."""
+    return load_settings({"policies": ".", "prometheus": "http://localhost"}, {}, config).reach
+
+
 def _variable(field: str) -> str:
     return ENVIRONMENT_PREFIX + field.upper()
 
@@ -259,8 +264,10 @@ def _line(fault: Any, sources: Mapping[str, str], document: Document | None) -> 
         position = document.value_at(place)
         where = f"{document.file}:{position.line}:{position.column}: {'.'.join(map(str, place))}"
         return f"{where}: {fault['msg']} ({fault['loc'][-1]}); allowed: {allowed}"
-    shown = without_password(str(fault["input"])) if field == "prometheus" else fault["input"]
-    return f"{sources.get(field, flag(field))}: {shown!r} cannot be used ({fault['msg']}); allowed: {allowed}"
+    shown = repr(without_password(str(fault["input"])) if field == "prometheus" else fault["input"])
+    if field in ("prometheus_headers", "prometheus_parameters"):
+        shown = "what was given"
+    return f"{sources.get(field, flag(field))}: {shown} cannot be used ({fault['msg']}); allowed: {allowed}"
 
 
 def _place(document: Document, location: tuple[int | str, ...]) -> Place:
