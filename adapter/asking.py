@@ -47,6 +47,14 @@ class _Flight:
 
     task: "asyncio.Task[Answer]"
     end: float
+    seconds: float
+
+    def serves(self, end: float, seconds: float) -> bool:
+        """Whether whoever has that much time gets from it what an own question would give."""
+        if not self.task.done():
+            return self.end >= end - SAME_END_SECONDS
+        is_good = not self.task.cancelled() and self.task.exception() is None and self.task.result().failure is None
+        return is_good or self.seconds >= 0.9 * seconds
 
 
 def _series(flight: _Flight) -> int:
@@ -86,8 +94,9 @@ class SourceAsker:
         key = (tenant, question, instants)
         end = clock.monotonic() + seconds
         flight = self._flights.get(key)
-        if flight is None or (not flight.task.done() and flight.end < end - SAME_END_SECONDS):
-            flight = _Flight(asyncio.create_task(self._fly(_topic(tenant, question), ask, end, seconds)), end)
+        if flight is None or not flight.serves(end, seconds):
+            flying = asyncio.create_task(self._fly(_topic(tenant, question), ask, end, seconds))
+            flight = _Flight(flying, end, seconds)
             self._keep(key, flight)
         else:
             self._telemetry.shared(self._name)
@@ -98,6 +107,7 @@ class SourceAsker:
             return self._timed_out(seconds)
 
     async def _fly(self, question: str, ask: Ask, end: float, seconds: float) -> Answer:
+        gate = Gate.WAIT
         try:
             async with asyncio.timeout(end - clock.monotonic()):
                 gate = await self._gate(question)
@@ -111,7 +121,8 @@ class SourceAsker:
             message = f"{self._source.host} was not asked within {seconds:.3g} s, so many questions waited for it"
             return Answer(failure=Missing(Reason.UPSTREAM_TIMEOUT, message))
         finally:
-            self._circuit.let_go(question)
+            if gate is Gate.PROBE:
+                self._circuit.let_go(question)
             self._wake()
 
     def _refused(self) -> Answer:

@@ -67,7 +67,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     policies: Path = Field(description="Folder (or file) with the policies.")
-    prometheus: Annotated[str, AfterValidator(source_url)] = Field(description="URL of Prometheus.")
+    prometheus: Annotated[str, AfterValidator(source_url)] = Field(description="URL of Prometheus.", repr=False)
     prometheus_bearer_token_file: Path | None = Field(None, description="File with the token for Prometheus.")
     prometheus_username: str | None = Field(None, description="User for Prometheus (basic authentication).")
     prometheus_password_file: Path | None = Field(None, description="File with the password of that user.")

@@ -92,7 +92,7 @@ class BasicAuth(_Strict):
 class SourceSettings(_Strict):
     """One source."""
 
-    url: Annotated[str, AfterValidator(source_url)]
+    url: Annotated[str, AfterValidator(source_url)] = Field(repr=False)
     bearer_token_file: Path | None = None
     basic_auth: BasicAuth | None = None
     ca_file: Path | None = None

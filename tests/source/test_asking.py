@@ -179,3 +179,24 @@ async def test_closing_ends_what_is_under_way(server: FakePrometheus) -> None:
     asked.close()
     with pytest.raises(asyncio.CancelledError):
         await question
+
+
+async def test_a_time_out_of_less_time_is_no_answer_for_who_has_more(server: FakePrometheus) -> None:
+    server.default = hanging
+    with closing(Asked(server)) as asked:
+        assert (await asked.ask("up", seconds=0.3)).failure is not None
+        server.default = answering(7)
+        assert (await asked.ask("up", seconds=20)).failure is None
+        assert server.seen == {"up": 2}
+
+
+async def test_a_probe_whose_time_runs_out_makes_room_for_the_next(server: FakePrometheus) -> None:
+    server.default = failing(503)
+    with closing(Asked(server)) as asked:
+        await asked.ask_all(*"abcde", seconds=1.5)
+        server.default = hanging
+        await asyncio.sleep(1.1)
+        assert (await asked.ask("a", at=AT + 15, seconds=0.2)).failure is not None
+        server.default = answering(7)
+        await asyncio.sleep(2.1)  # the second pause is two seconds
+        assert (await asked.ask("a", at=AT + 30, seconds=20)).failure is None

@@ -1,10 +1,11 @@
 """The source against servers that fail in every way there is: each is a reason, and comes in time."""
 
 import gzip
+import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 from fake_prometheus import (
@@ -207,3 +208,30 @@ def test_more_series_than_are_read_are_refused_with_their_number(server: FakePro
     assert answer.failure is not None
     assert (reason(answer), answer.series) == ("upstream-error", ())
     assert "answered with 100000 series, at most 50000 are read" in answer.failure.message
+
+
+def test_a_deadline_that_ends_wakes_a_thread_in_a_handshake_that_drips() -> None:
+    closing_down = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"\x16\x03\x03\x40\x00")  # a record of TLS with 16,384 bytes, of which each comes alone
+            while not closing_down.wait(0.05):
+                connection.sendall(b"\x02")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        dripper = threading.Thread(target=drip, args=(listener,), daemon=True)
+        dripper.start()
+        deadline = Deadline(1.0)
+        timer = threading.Timer(1.0, deadline.end)
+        timer.start()
+        started = time.monotonic()
+        with closing(PrometheusSource(f"https://127.0.0.1:{listener.getsockname()[1]}")) as source:
+            answer = source.instant("up", AT, deadline)
+        took = time.monotonic() - started
+        closing_down.set()
+        dripper.join(5)
+    assert reason(answer) == "upstream-timeout"
+    # Without it all 16,384 bytes would be waited for: 14 minutes.
+    assert took < 30
