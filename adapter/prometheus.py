@@ -52,6 +52,7 @@ class PrometheusSource:
         url: str,
         *,
         settings: SourceSettings | None = None,
+        pool_size: int | None = None,
         on_query: Callable[[str], None] | None = None,
     ) -> None:
         self._settings = settings = settings or SourceSettings(url=url)
@@ -73,7 +74,9 @@ class PrometheusSource:
         session.headers["Accept"] = "application/json"
         self._client = PrometheusConnect(url=self.url, session=session, retry=Retry(total=0))
         # The client mounts an adapter of its own for the URL; ours goes there afterwards.
-        adapter = DeadlineAdapter(pool_connections=4, pool_maxsize=settings.max_concurrent, max_retries=Retry(total=0))
+        adapter = DeadlineAdapter(
+            pool_connections=4, pool_maxsize=pool_size or settings.max_concurrent, max_retries=Retry(total=0)
+        )
         session.mount(self.url, adapter)
         self._session = session
 
