@@ -48,7 +48,7 @@ def read_policies(
             place = document.value_at(())
             problems.append(Problem(file, place, "too-many-problems", message, "put the first ones right"))
             break
-        found, wrong = _read_document(document, library, reach)
+        found, wrong = read_document(document, library, reach)
         problems += wrong
         if found is not None and not document.is_broken:
             loaded.append(found)
@@ -69,9 +69,10 @@ def _is_foreign(value: object) -> bool:
     return kind in own or (kind != KIND and not version.startswith("scaleproof.dev/"))
 
 
-def _read_document(
-    document: Document, library: PresetLibrary, reach: Reach | None
+def read_document(
+    document: Document, library: PresetLibrary, reach: Reach | None = None
 ) -> tuple[LoadedPolicy | None, list[Problem]]:
+    """The policy of one document, bound to what a server lets it read, and its problems; none where it cannot run."""
     try:
         policy = Policy.model_validate(document.value)
     except ValidationError as error:
