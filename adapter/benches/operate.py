@@ -88,7 +88,7 @@ def _ticks(served: Served, key: str, name: str, signals: int) -> OperateMeasurem
         "queries_per_evaluation": round(asked / evaluated, 2),
         "rss_now_mib": round(served.child.current_rss_mib(), 1),
     }
-    return OperateMeasurement(key, name, signals / each, served.child.rss_mib(), more)
+    return OperateMeasurement(key, name, signals / each, served.child.rss_mib(), more=more)
 
 
 _QUERIES = 'scaleproof_queries_total{outcome="success"}'

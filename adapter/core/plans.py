@@ -23,6 +23,9 @@ N_WINDOW_SECONDS = 60.0
 
 SCRAPE_TIMEOUT_SECONDS = 10.0
 
+DEFAULT_SOURCE = "default"
+"""The source of `--prometheus`, which a policy asks that names none."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplicasPlan:
@@ -35,7 +38,10 @@ class ReplicasPlan:
 
 @dataclass(frozen=True, slots=True)
 class PolicyPlan:
-    """A policy ready to run. `queries` are the texts to ask at every tick, each once."""
+    """A policy ready to run. `queries` are the texts to ask at every tick, each once.
+
+    `sent` are the texts that go to the source for them; None until the plan is bound to what a server lets it read.
+    """
 
     policy: Policy
     every: float
@@ -47,10 +53,17 @@ class PolicyPlan:
     queries: tuple[tuple[str, bool], ...]
     diagnoses: DiagnosisTable
     roles: Mapping[str, str]
+    sent: Mapping[str, str] | None = None
 
-    def asked(self, query: str, is_raw: bool) -> str:
-        """The text that goes to the source at a tick."""
-        return promql.with_range(query, self.lookback) if is_raw else query
+    @property
+    def source(self) -> str:
+        """The name of the source that is asked."""
+        return self.policy.spec.source or DEFAULT_SOURCE
+
+    def asked(self, query: str, is_raw: bool, earlier: float = 0.0) -> str:
+        """The text that goes to the source at a tick; a raw one reaches back by `earlier` more to refill a memory."""
+        text = query if self.sent is None else self.sent[query]
+        return promql.with_range(text, self.lookback + earlier) if is_raw else text
 
 
 def default_offset(scrape_interval: float) -> float:
