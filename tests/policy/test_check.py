@@ -197,6 +197,7 @@ def test_the_command_ends_with_0_1_or_2_and_writes_json(tmp_path: Path) -> None:
         "severity": "error",
         "message": "spec.terms.compute.target: target 0.95 is above 0.9, so a full replica never asks for another",
         "fix": "use a target from 50% to 80%",
+        "page": "docs/errors.md#target-too-high",
     }
     assert run(tmp_path / "nosuch.yaml").returncode == 2
     assert run().returncode == 2
