@@ -17,7 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("adapter.serving", "Serve scaling signals through the external metrics API."),
     "explain": ("adapter.explain_command", "Say how a signal of a running adapter came about, and what changed."),
     "check": ("adapter.checking", "Check policies: what is wrong, where, and what to do about it."),
-    "new": ("adapter.new_command", "Write a policy and its HPA for a workload, from flags or answers."),
+    "new": ("adapter.new_command", "Write a policy, its HPA and its test for a workload, from flags or answers."),
     "presets": ("adapter.preset_command", "List presets, show what one means, and the queries it asks."),
     "schema": ("adapter.schema_command", "Write the JSON Schema of a policy for editors, or the language reference."),
     "test": ("sim.policy_tests.command", "Run the tests beside policies: traces, faults, and what must come of them."),

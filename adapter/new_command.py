@@ -1,4 +1,4 @@
-"""`scaleproof new`: writes a policy and its HPA for a workload, from flags or answers, never over a file."""
+"""`scaleproof new`: writes a policy, its HPA and its test for a workload, from flags or answers, never over a file."""
 
 import sys
 from pathlib import Path
@@ -14,6 +14,7 @@ from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Severity
 from adapter.core.units import parse_duration, show_duration
 from adapter.new_policy import Answers, engines, hpa_text, policy_text
+from adapter.new_test import test_text
 
 app = typer.Typer(add_completion=False)
 
@@ -36,7 +37,7 @@ def new(
     kubernetes: Annotated[str, typer.Option(help="Version of the cluster.")] = "1.36",
     directory: Annotated[Path, typer.Option(help="Folder to write to.", file_okay=False, exists=True)] = Path(),
 ) -> None:
-    """Write a policy and its HPA; what no flag gives is asked for on a terminal. Exit status 2: nothing was written."""
+    """Write a policy, its HPA and its test; what no flag gives is asked on a terminal. Status 2: nothing written."""
     library = load_presets()
     known = engines(library)
     name = name or _asked("name", "chat")
@@ -59,10 +60,15 @@ def new(
         maximum=maximum,
         has_tolerance=_version(kubernetes) >= FIRST_WITH_TOLERANCE,
     )
-    texts = {f"{name}.yaml": policy_text(answers, library), f"{name}-hpa.yaml": hpa_text(answers)}
+    texts = {
+        f"{name}.yaml": policy_text(answers, library),
+        f"{name}-hpa.yaml": hpa_text(answers),
+        f"{name}.test.yaml": test_text(answers, library),
+    }
     _refuse_what_does_not_check(texts[f"{name}.yaml"], library)
     _write(directory, texts)
-    typer.echo(f"next: scaleproof check {directory / name}.yaml --hpa {directory / name}-hpa.yaml --prometheus URL")
+    typer.echo(f"next: scaleproof test {directory / name}.test.yaml")
+    typer.echo(f"      scaleproof check {directory / name}.yaml --hpa {directory / name}-hpa.yaml --prometheus URL")
 
 
 def _asked(what: str, default: str, choices: list[str] | None = None) -> str:

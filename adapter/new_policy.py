@@ -83,17 +83,25 @@ def engines(library: PresetLibrary) -> list[str]:
     return sorted(name.partition("/")[0] for name in inputs if name.endswith("/requests-in-flight"))
 
 
-def policy_text(answers: Answers, library: PresetLibrary) -> str:
-    """The policy."""
-    match = f"match: {{model_name: {quoted(answers.model)}}}" if answers.model else f"match: {{pod: {_pods(answers)}}}"
+def inputs_of(answers: Answers, library: PresetLibrary) -> dict[str, str]:
+    """The inputs by name and the engine's presets that give them, so far as it has them."""
     inputs = {"flight": "requests-in-flight"}
-    terms = [f"batch: {{concurrency: flight, per_replica: {answers.per_replica:g}}}"]
     has = library.input
     if answers.rate_per_replica is not None and has(f"{answers.engine}/request-arrivals") is not None:
         inputs["arrivals"] = "request-arrivals"
-        terms.append("load:  {throughput: arrivals, share: 80%}")
     if has(f"{answers.engine}/kv-cache-usage") is not None:
         inputs["kv"] = "kv-cache-usage"
+    return inputs
+
+
+def policy_text(answers: Answers, library: PresetLibrary) -> str:
+    """The policy."""
+    match = f"match: {{model_name: {quoted(answers.model)}}}" if answers.model else f"match: {{pod: {_pods(answers)}}}"
+    inputs = inputs_of(answers, library)
+    terms = [f"batch: {{concurrency: flight, per_replica: {answers.per_replica:g}}}"]
+    if "arrivals" in inputs:
+        terms.append("load:  {throughput: arrivals, share: 80%}")
+    if "kv" in inputs:
         terms.append("cache: {headroom: kv, keep_free: {up: 35%, down: 45%}}")
     lines = [
         f"    {key + ':':<9} {{preset: {answers.engine}/{preset}, {match}{_ages(answers, preset, library)}}}"

@@ -18,6 +18,11 @@ from adapter.core.policy_reading import read_policies
 from adapter.core.problems import has_errors
 
 ROOT = Path(__file__).parents[2]
+PROOFS = [
+    "scaleproof test policies/",
+    "scaleproof replay --policy policies/ready/vllm-chat.yaml --hpa policies/ready/vllm-chat.hpa.yaml"
+    " --trace docs/examples/burst.csv --replicas 5",
+]
 PAGES = [ROOT / "README.md", ROOT / "docs/policy.md"]
 
 
@@ -39,13 +44,33 @@ def test_the_commands_shown_are_those_that_tests_run() -> None:
         "make demo",
         "make test",
         "scaleproof check policies/",
-        "kubectl get apiservice v1beta1.external.metrics.k8s.io",
-        "kubectl apply -k manifests/base",
+        *PROOFS,
+        "scaleproof preflight --policies policies/",
+        "kubectl apply -k manifests/overlays/production",
         "kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/inference/llama-70b-replicas",
+        "kubectl delete apiservice v1beta1.external.metrics.k8s.io",
+        "kubectl delete -k manifests/overlays/production",
+        "scaleproof explain inference/llama-70b",
         "kubectl -n scaleproof-system port-forward deployment/scaleproof 8080 &",
         "curl -s 'http://127.0.0.1:8080/explain?policy=llama-70b'",
     ]
     assert "make test" in (ROOT / ".ci/run").read_text()
+
+
+@pytest.mark.parametrize("command", PROOFS, ids=["test", "replay"])
+def test_the_proofs_shown_run(command: str) -> None:
+    """
+    16 arrivals per second ÷ 3.2 = 5. 32 and 48 that wait are 10 + 48 ÷ 480 = 10.1, so 11: 10 at first, since the HPA goes
+    from 5 to at most 2 × 5 in 15 s. The queue is gone after a minute, and a window later 11 are 10; then 5 again.
+    """
+    environment = {**os.environ, "PATH": f"{SCALEPROOF.parent}:{os.environ['PATH']}"}
+    ended = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    if "replay" in command:
+        changes = re.findall(r"(\d+) → (\d+)", ended.stdout)
+        assert changes == [("5", "10"), ("10", "11"), ("11", "10"), ("10", "5")]
 
 
 def test_the_check_shown_passes_on_the_ready_policies() -> None:

@@ -40,6 +40,18 @@ def test_what_is_written_passes_check_without_a_warning(
         assert lint_together(loaded, hpa_text(answers), "on-hpa.yaml", kubernetes) == []
 
 
+@pytest.mark.parametrize("engine", engines(LIBRARY))
+@pytest.mark.parametrize(("scrape", "rate"), [("5s", ()), ("60s", ("--rate-per-replica", "4.4"))], ids=["5s", "60s"])
+def test_the_test_that_is_written_passes_and_notices_what_is_made_wrong(
+    tmp_path: Path, engine: str, scrape: str, rate: tuple[str, ...]
+) -> None:
+    flags = ("--engine", engine, "--scrape-interval", scrape, "--min", "2", "--per-replica", "7.5", *rate)
+    assert run(*NEW, *flags, "--directory", tmp_path).exit_code == 0
+    ended = run("test", tmp_path / "chat.test.yaml", "--mutate")
+    assert ended.exit_code == 0, ended.stdout
+    assert ended.stdout.endswith("2 tests in 1 files: 2 passed\n")
+
+
 def test_new_writes_policy_and_hpa_and_never_over_a_file(tmp_path: Path) -> None:
     assert run(*NEW, "--directory", tmp_path, "--max", "6").exit_code == 0
     checked = run("check", tmp_path / "chat.yaml", "--hpa", tmp_path / "chat-hpa.yaml")
