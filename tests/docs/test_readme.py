@@ -60,8 +60,8 @@ def test_the_commands_shown_are_those_that_tests_run() -> None:
 @pytest.mark.parametrize("command", PROOFS, ids=["test", "replay"])
 def test_the_proofs_shown_run(command: str) -> None:
     """
-    16 arrivals per second ÷ 3.2 = 5. 32 and 48 that wait are 10 + 48 ÷ 480 = 10.1, so 11: 10 at first, since the HPA goes
-    from 5 to at most 2 × 5 in 15 s. The queue is gone after a minute, and a window later 11 are 10; then 5 again.
+    16 arrivals per second ÷ 3.2 = 5. 32 and 48 that wait are 10 + 48 ÷ 480 = 10.1, so 11: 10 at first, since the HPA
+    goes from 5 to at most 2 × 5 in 15 s. The queue is gone after a minute, and a window later 11 are 10; then 5 again.
     """
     environment = {**os.environ, "PATH": f"{SCALEPROOF.parent}:{os.environ['PATH']}"}
     ended = subprocess.run(
