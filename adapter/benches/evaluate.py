@@ -21,6 +21,7 @@ import requests
 from adapter.board import Board
 from adapter.bundled import load_presets, policies_folder
 from adapter.core.evaluation import evaluate
+from adapter.core.histories import MAX_POINTS
 from adapter.core.policy_reading import LoadedPolicy, read_policies
 from adapter.core.samples import Answer, Sample, Series, labels_of
 from adapter.core.ticks import Tick, read_tick
@@ -29,7 +30,7 @@ from adapter.prometheus import PrometheusSource
 from sim.measurements import Measurement, take
 
 SIGNALS = 10_000
-COUNTED_SIGNALS = 100  # those whose memory is counted
+COUNTED_SIGNALS = 30  # those whose memory is counted
 SAMPLES = 8  # a look-back of 120 s at a scrape of 15 s
 T = 1_800_000_000.0
 QUERY_SECONDS = 30.0
@@ -69,7 +70,7 @@ def measure(seconds: float) -> list[Measurement]:
 
 
 def held_bytes_per_signal(loaded: LoadedPolicy) -> tuple[int, int]:
-    """Bytes that stay for each signal once the memory of ticks is full, and after as many ticks more: it is bounded.
+    """Bytes that stay for each signal once its memory and its history are full, and a memory later: it is bounded.
 
     Counted by the interpreter, apart from the timed rounds, which it would slow; the answers are made here.
     """
@@ -79,12 +80,13 @@ def held_bytes_per_signal(loaded: LoadedPolicy) -> tuple[int, int]:
     found = []
     tracemalloc.start()
     try:
-        for k in range(2 * plan.memory_ticks):
+        full = max(plan.memory_ticks, MAX_POINTS)
+        for k in range(full + plan.memory_ticks):
             t = T + k * plan.every
             ticks.append(read_tick(plan, t, {query: _made_answer(t - plan.offset) for query, _ in plan.queries}))
             del ticks[: -plan.memory_ticks]
             board.publish(loaded, t, evaluate(plan, loaded.rules, ticks))
-            if (k + 1) % plan.memory_ticks == 0:
+            if k + 1 in (full, full + plan.memory_ticks):
                 found.append(tracemalloc.get_traced_memory()[0] // COUNTED_SIGNALS)
     finally:
         tracemalloc.stop()

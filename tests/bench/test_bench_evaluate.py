@@ -35,6 +35,7 @@ def test_it_measures_signals_policies_and_the_floor_in_one_run() -> None:
 def test_what_a_signal_holds_does_not_grow_once_its_memory_is_full() -> None:
     (loaded,), _ = read_policies(POLICY, "fleet.yaml", LIBRARY)
     full, later = held_bytes_per_signal(loaded)
-    # 40 ticks of at least a reading each; after 40 more nothing is kept that was not before (5 % for the interpreter).
+    # 40 ticks of at least a reading each, an hour of history; after 40 ticks more nothing is kept that was not before
+    # (5 % for the interpreter).
     assert full > 40 * 100
     assert later <= full * 1.05
