@@ -184,6 +184,9 @@ class PolicyObjects:
         on which of the two was read first.
         """
         objects = [(state.created, key, state.loaded) for key, state in self._states.items() if state.loaded]
+        if not objects:  # the folder has judged its own
+            self._conflicts = {}
+            return dict(files)
         ordered = [*files.values(), *(loaded for _, _, loaded in sorted(objects, key=lambda one: one[:2]))]
         found = {problem.file: problem for problem in reversed(collisions(ordered))}
         for file in [one for one in found if one not in self._conflicts]:
