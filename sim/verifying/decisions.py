@@ -147,7 +147,7 @@ def compare_decisions(
     most, best = -1, Decisions(recorded.source, len(recorded.changes), 0.0, 0.0, None)
     for latency, number in product(LATENCIES_SECONDS, range(PHASES)):
         phase = number * controller.sync / PHASES
-        steps = list(_run(recorded.first, seen, ready, controller, phase, latency))
+        steps = _run(recorded.first, seen, ready, controller, phase, latency)
         equal, difference = _first_difference(recorded, steps, controller.sync)
         if equal > most or difference is None:
             most, best = equal, Decisions(recorded.source, len(recorded.changes), phase, latency, difference)
@@ -161,6 +161,10 @@ class _Step:
     change: Change
     account: Account
     words: str
+
+    @property
+    def is_change(self) -> bool:
+        return self.change.before != self.change.replicas
 
     def lines(self) -> tuple[str, ...]:
         return (f"the tick gives {self.words}", *self.account.lines())
@@ -193,30 +197,26 @@ def _run(
         now += controller.sync + latency
 
 
-def _first_difference(recorded: Recorded, steps: Sequence[_Step], sync: float) -> tuple[int, DecisionDifference | None]:
-    """How many changes are equal, and the first that is not."""
-    modelled = [one for one in steps if one.change.before != one.change.replicas]
-    # What was decided just before the end was scraped by nobody.
-    while len(modelled) > len(recorded.changes) and modelled[-1].change.at > recorded.last_seen - sync:
-        modelled.pop()
-    for number in range(max(len(modelled), len(recorded.changes))):
-        there = recorded.changes[number] if number < len(recorded.changes) else None
-        own = modelled[number] if number < len(modelled) else None
-        if there is None or own is None or not _is_equal(there, own.change, sync):
-            return number, DecisionDifference(
-                there, None if own is None else own.change, _account_near(there, own, steps)
-            )
-    return len(recorded.changes), None
+def _first_difference(recorded: Recorded, steps: Iterable[_Step], sync: float) -> tuple[int, DecisionDifference | None]:
+    """How many changes are equal, and the first that is not; the run ends with it."""
+    equal, last = 0, None
+    for step in steps:
+        there = recorded.changes[equal] if equal < len(recorded.changes) else None
+        if there is not None and step.change.at > there.at + sync and last is not None:
+            return equal, DecisionDifference(there, None, last.lines())  # due and not made
+        if not step.is_change:
+            last = step
+            continue
+        if there is None and step.change.at > recorded.last_seen - sync:
+            break  # decided just before the end, and scraped by nobody
+        if there is None or not _is_equal(there, step.change, sync):
+            return equal, DecisionDifference(there, step.change, step.lines())
+        equal, last = equal + 1, step
+    if equal < len(recorded.changes):
+        return equal, DecisionDifference(recorded.changes[equal], None, last.lines() if last is not None else ())
+    return equal, None
 
 
 def _is_equal(there: Change, own: Change, sync: float) -> bool:
     is_in_time = there.after - sync <= own.at <= there.at + sync
     return is_in_time and (there.before, there.replicas) == (own.before, own.replicas)
-
-
-def _account_near(there: Change | None, own: _Step | None, steps: Iterable[_Step]) -> tuple[str, ...]:
-    """The model's account where the difference is: of its own change, or of the sync at the recorded one."""
-    if own is not None and (there is None or own.change.at <= there.at):
-        return own.lines()
-    near = [one for one in steps if there is not None and one.change.at <= there.at]
-    return near[-1].lines() if near else ()

@@ -80,7 +80,8 @@ def _value_difference(one: ValueDifference) -> Iterator[str]:
 
 def _decision_lines(decisions: Decisions, sync: float) -> Iterator[str]:
     fit = f"syncs every {sync:g} s from {decisions.phase:g} s on, {decisions.latency * 1000:g} ms each"
-    yield f"decisions: {decisions.changes} changes of {decisions.source}; the model fits best with {fit}"
+    changes = "1 change" if decisions.changes == 1 else f"{decisions.changes} changes"
+    yield f"decisions: {changes} of {decisions.source}; the model fits best with {fit}"
     if decisions.first is None:
         yield f"  the model makes the same changes, each within {sync:g} s"
         return

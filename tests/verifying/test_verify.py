@@ -39,7 +39,7 @@ def test_a_period_that_was_served_as_it_is_computed_is_equal(tmp_path: Path) -> 
     ended = with_hpa(tmp_path)
     assert ended.exit_code == 0, ended.output
     assert "values: 60 of 60 ticks equal, 4 of them refusals; 0 further ticks were scraped by nobody" in ended.output
-    assert "decisions: 1 changes of the replicas that the HPA wanted" in ended.output
+    assert "decisions: 1 change of the replicas that the HPA wanted" in ended.output
     assert ended.output.endswith("equal\n")
 
 
