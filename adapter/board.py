@@ -149,7 +149,12 @@ class Board:
 
     def _account(self, entry: Entry, group: GroupSignal, wanted: Wanted) -> dict[str, object]:
         history = self._histories.of(entry.loaded.policy.key, group.labels)
-        account = signal_account(entry.loaded.policy, entry.t, group, history, wanted.with_history)
+        plan = entry.loaded.plan
+        account = {
+            **signal_account(entry.loaded.policy, entry.t, group, history, wanted.with_history),
+            "source": plan.source,
+            "queries": [plan.asked(query, is_raw) for query, is_raw in plan.queries],
+        }
         return summary(account) if wanted.is_summary else account
 
 

@@ -18,6 +18,7 @@ from rich.console import Console
 from adapter.bundled import load_presets
 from adapter.core.policy_reading import LoadedPolicy, collisions, read_policies
 from adapter.core.problems import Position, Problem, Severity
+from adapter.core.reach import Reach
 from adapter.policy_files import PolicyFolderError, policy_files, read_file, unreadable
 from adapter.problem_reports import as_data, as_github, as_text
 from adapter.sarif import as_sarif
@@ -44,7 +45,7 @@ class Checked:
     files: int = 0
 
 
-def check_paths(paths: list[Path]) -> Checked:
+def check_paths(paths: list[Path], reach: Reach | None = None) -> Checked:
     """Everything about files and folders, collisions between them included."""
     library = load_presets()
     checked = Checked()
@@ -58,7 +59,7 @@ def check_paths(paths: list[Path]) -> Checked:
     for file in files:
         text = read_into(checked, file)
         if text is not None:
-            found, wrong = read_policies(text, str(file), library)
+            found, wrong = read_policies(text, str(file), library, reach)
             checked.loaded += found
             checked.problems += wrong
     checked.problems += collisions(checked.loaded)
@@ -84,9 +85,10 @@ def check(
     hpa: Annotated[list[Path] | None, typer.Option(help="HPA manifests to hold the policies against.")] = None,
     kubernetes: Annotated[str, typer.Option(help="Version of the cluster of the HPAs.")] = "1.36",
     prometheus: Annotated[str | None, typer.Option(help="URL of a Prometheus to ask for the series.")] = None,
+    config: Annotated[Path | None, typer.Option(help="File of serve --config: its sources and tenancy hold.")] = None,
 ) -> None:
     """Check policies. Exit status: 0 fine or warnings, 1 errors, 2 unreadable input, 3 Prometheus did not answer."""
-    checked = check_paths(paths)
+    checked = check_paths(paths, _reach(config) if config is not None else None)
     for file in [one for path in hpa or [] for one in _hpa_files(path, checked)]:
         text = read_into(checked, file)
         if text is not None:
@@ -118,6 +120,16 @@ def _ask(policies: list[LoadedPolicy], url: str) -> list[Problem]:
         raise typer.BadParameter(f'"{url}" is no http or https address', param_hint="--prometheus")
     questions = importlib.import_module("adapter.series_questions")
     found: list[Problem] = questions.ask_prometheus(policies, url)
+    return found
+
+
+def _reach(config: Path) -> Reach:
+    """What a server with this configuration lets policies ask and read."""
+    settings = importlib.import_module("adapter.settings")
+    try:
+        found: Reach = settings.reach_of(config)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--config") from error
     return found
 
 

@@ -26,6 +26,7 @@ class Deadline:
         self._end = monotonic() + seconds
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
+        self._copies: list[socket.socket] = []
         self.is_over = False
 
     @property
@@ -40,10 +41,20 @@ class Deadline:
             if self.is_over:
                 _shut(sock)
 
+    def watch_copy(self, sock: socket.socket) -> None:
+        """Watch a socket that is about to pass into TLS: it is detached then, but a copy of it still shuts it."""
+        copy = sock.dup()
+        with self._lock:
+            self._copies.append(copy)
+        self.watch(copy)
+
     def let_go(self) -> None:
         """Forget the sockets: their connections are the pool's again, and may carry another query by now."""
         with self._lock:
             self._sockets.clear()
+            for copy in self._copies:
+                copy.close()
+            self._copies.clear()
 
     def end(self) -> None:
         """Shut what is still open; called by whoever waits, when the time is over."""
@@ -98,7 +109,12 @@ class _Watched(HTTPConnection):
 
 
 class _WatchedSecure(_Watched, HTTPSConnection):
-    pass
+    def _new_conn(self) -> socket.socket:
+        sock = super()._new_conn()
+        deadline = current_deadline()
+        if deadline is not None:
+            deadline.watch_copy(sock)  # a server may drip its handshake as well
+        return sock
 
 
 class _Pool(HTTPConnectionPool):

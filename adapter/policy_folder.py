@@ -17,6 +17,7 @@ from adapter.core.documents import Path as Place
 from adapter.core.policy_reading import LoadedPolicy, collisions, read_policies
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Problem, has_errors
+from adapter.core.reach import Reach
 from adapter.policy_files import PolicyFile, PolicyFolderError, Signature, list_files, read_at, unreadable
 
 LOOK_TRIES = 4
@@ -54,8 +55,14 @@ class FileState:
 class PolicyFolder:
     """The policies in force, kept between looks."""
 
-    def __init__(self, path: Path, library: PresetLibrary, on_broken: Callable[[str, list[Problem]], None]) -> None:
-        self._path, self._library, self._on_broken = path, library, on_broken
+    def __init__(
+        self,
+        path: Path,
+        library: PresetLibrary,
+        on_broken: Callable[[str, list[Problem]], None],
+        reach: Reach | None = None,
+    ) -> None:
+        self._path, self._library, self._on_broken, self._reach = path, library, on_broken, reach
         self._files: dict[str, FileState] = {}
         self._refused: set[str] = set()
         self._in_force: Mapping[Key, LoadedPolicy] = {}
@@ -110,7 +117,7 @@ class PolicyFolder:
         seen = file.signature if clock.now() - file.changed_at > SETTLED_SECONDS else None
         if before is not None and before.digest == digest:
             return replace(before, signature=seen)
-        policies, found = read_policies(text, file.name, self._library) if not problems else ([], problems)
+        policies, found = read_policies(text, file.name, self._library, self._reach) if not problems else ([], problems)
         if not has_errors(found):
             return FileState(digest, seen, tuple(self._known(one) for one in policies))
         broken.append((file.name, found))

@@ -17,6 +17,7 @@ from adapter.core.policy_reading import LoadedPolicy, collisions
 from adapter.core.policy_status import InForce, Judgement, Verdict, accepted_before
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Problem
+from adapter.core.reach import Reach
 from adapter.kube_watch import Item
 
 MAX_OBJECTS = 5000
@@ -47,8 +48,14 @@ class ObjectState:
 class PolicyObjects:
     """What the watch told. Calls `on_change` when what is in force may be another."""
 
-    def __init__(self, library: PresetLibrary, on_broken: Callable[[], None], on_change: Callable[[], None]) -> None:
-        self._library, self._on_broken, self._on_change = library, on_broken, on_change
+    def __init__(
+        self,
+        library: PresetLibrary,
+        on_broken: Callable[[], None],
+        on_change: Callable[[], None],
+        reach: Reach | None = None,
+    ) -> None:
+        self._library, self._on_broken, self._on_change, self._reach = library, on_broken, on_change, reach
         self._states: dict[Key, ObjectState] = {}
         self._waiting: dict[Key, Item] = {}
         self._judging: set[Key] = set()
@@ -149,7 +156,7 @@ class PolicyObjects:
             if before.judgement is Judgement.ACCEPTED and in_force is not None:
                 in_force = replace(in_force, generation=generation)
             return replace(before, generation=generation, status=status, in_force=in_force)
-        loaded, problems = read_object(policy, object_name(*key), self._library)
+        loaded, problems = read_object(policy, object_name(*key), self._library, self._reach)
         message = words_of(problems)
         seen = (str(metadata.get("uid")), generation, str(metadata.get("creationTimestamp")), policy, status)
         if loaded is not None:
@@ -160,7 +167,7 @@ class PolicyObjects:
             return ObjectState(*seen, Judgement.INVALID, message, before.loaded, before.in_force)
         kept = accepted_before(status)
         if kept is not None:
-            loaded, _ = read_object({**policy, "spec": dict(kept.spec)}, object_name(*key), self._library)
+            loaded, _ = read_object({**policy, "spec": dict(kept.spec)}, object_name(*key), self._library, self._reach)
         return ObjectState(*seen, Judgement.INVALID, message, loaded, kept if loaded is not None else None)
 
     def _report(self, key: Key, before: ObjectState | None, state: ObjectState) -> None:

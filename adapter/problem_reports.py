@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
+from adapter.core.lint_catalogue import CATALOGUE
 from adapter.core.problems import Problem, Severity
 
 MAX_EXCERPT = 120
@@ -64,6 +65,7 @@ def as_data(problem: Problem) -> Mapping[str, object]:
         "severity": problem.severity,
         "message": problem.message,
         "fix": problem.fix,
+        "page": CATALOGUE[problem.code].page if problem.code in CATALOGUE else "",
     }
 
 

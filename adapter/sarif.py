@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import quote
 
-from adapter.core.lint_catalogue import CATALOGUE, LINTS, Rule
+from adapter.core.lint_catalogue import CATALOGUE, Rule
 from adapter.core.problems import Problem
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -34,11 +34,13 @@ def as_sarif(problems: Sequence[Problem]) -> Mapping[str, object]:
 
 
 def _rule(rule: Rule) -> dict[str, object]:
-    page = f" See docs/lints/{rule.code}.md." if rule.code in LINTS else ""
     return {
         "id": rule.code,
         "shortDescription": {"text": rule.title},
-        "help": {"text": f"{rule.title}.{page}"},
+        "help": {
+            "text": f"{rule.title}. See {rule.page}.",
+            "markdown": f"{rule.title}. See [{rule.code}]({rule.page}).",
+        },
         "defaultConfiguration": {"level": str(rule.severity)},
     }
 

@@ -14,6 +14,7 @@ from adapter import clock
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.policy_status import Shown
 from adapter.core.presets import PresetLibrary
+from adapter.core.reach import Reach
 from adapter.kube import ApiServerConfigurationError, connect_to_policies
 from adapter.kube_policies import PolicyApi
 from adapter.policy_objects import Key, PolicyObjects
@@ -37,9 +38,11 @@ def is_wanted(settings: Settings) -> bool:
 class ScalingPolicies:
     """The running watch; `joined` tells what is in force together with the files."""
 
-    def __init__(self, library: PresetLibrary, telemetry: Telemetry, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, library: PresetLibrary, telemetry: Telemetry, on_change: Callable[[], None], reach: Reach | None = None
+    ) -> None:
         self._telemetry = telemetry
-        self.objects = PolicyObjects(library, telemetry.policy_file_broken, on_change)
+        self.objects = PolicyObjects(library, telemetry.policy_file_broken, on_change, reach)
         self._tasks: list[asyncio.Task[None]] = []
         self._api: PolicyApi | None = None
 

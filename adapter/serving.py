@@ -20,12 +20,13 @@ from adapter.logs import configure_logs
 from adapter.own_endpoint import OwnEndpoint
 from adapter.policy_files import PolicyFolderError
 from adapter.policy_folder import PolicyFolder
-from adapter.poller import Asker, PolicyPoller, Turns
-from adapter.prometheus import PrometheusSource
+from adapter.poller import PolicyPoller, Turns
 from adapter.scaling_policies import ScalingPolicies
 from adapter.server import ServerStartError, start_server
 from adapter.settings import Settings
 from adapter.settings_flags import with_settings_flags
+from adapter.source_telemetry import SourceTelemetry
+from adapter.sources import NotBound, Sources
 from adapter.telemetry import Telemetry
 
 LOOK_SECONDS = 2.0
@@ -45,11 +46,14 @@ class Adapter:
         self.settings = settings
         self.telemetry = Telemetry()
         self.board = Board(clock.now)
-        self.asker = Asker(PrometheusSource(settings.prometheus, on_query=self.telemetry.queried))
+        told = SourceTelemetry(self.telemetry.registry)
+        self.sources = Sources(settings.every_source, told, self.telemetry.queried)
         library = load_presets()
-        self.folder = PolicyFolder(settings.policies, library, self.report_broken) if settings.policies else None
+        self.folder = (
+            PolicyFolder(settings.policies, library, self.report_broken, settings.reach) if settings.policies else None
+        )
         self.files: Mapping[tuple[str, str], LoadedPolicy] = {}
-        self.objects = ScalingPolicies(library, self.telemetry, self.put_in_force)
+        self.objects = ScalingPolicies(library, self.telemetry, self.put_in_force, settings.reach)
         self.pollers: dict[tuple[str, str], tuple[LoadedPolicy, asyncio.Task[None]]] = {}
         self.turns = Turns()
         self.has_read_policies = False
@@ -79,7 +83,12 @@ class Adapter:
                 continue  # not even if it stands in another place now: its memory would be fetched again
             if running is not None:
                 running[1].cancel()
-            poller = PolicyPoller(loaded, self.asker, self.board, self.telemetry, self.turns)
+            try:
+                asker = self.sources.asker(loaded.plan)
+            except NotBound:
+                _log.error("policy-not-bound", policy="/".join(key), file=loaded.document.file)
+                continue
+            poller = PolicyPoller(loaded, asker, self.board, self.telemetry, self.turns)
             self.pollers[key] = (loaded, asyncio.create_task(poller.run()))
             _log.info("policy-in-force", policy="/".join(key), file=loaded.document.file, change=self._changes)
         self.board.keep(list(policies.values()))
@@ -169,7 +178,7 @@ class Adapter:
             await server.close()
             await self.objects.close()
             await own.close()
-            self.asker.close()
+            self.sources.close()
 
 
 def serve(settings: Settings) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -25,9 +25,18 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from adapter.core.documents import Document, read_documents
+from adapter.core.documents import Path as Place
+from adapter.core.plans import DEFAULT_SOURCE
+from adapter.core.reach import Reach
+from adapter.core.tenancy import TenancyMode
+from adapter.source_settings import BasicAuth, Headers, Parameters, SourceSettings, source_url, without_password
 
 ENVIRONMENT_PREFIX = "SCALEPROOF_"
 _LOOPBACK_NAMES = ("localhost",)
+MAX_SOURCES = 100
+SOURCE_NAME = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+FILE_ONLY: dict[str, JsonValue] = {"file_only": True}
+"""Marks a setting that is no flag and no variable, because it is a mapping of mappings."""
 
 
 class SettingsError(ValueError):
@@ -38,13 +47,6 @@ def _address(value: str) -> str:
     if value not in _LOOPBACK_NAMES:
         ip_address(value)
     return value
-
-
-def _url(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("not an http or https URL")
-    return value.rstrip("/")
 
 
 def _host_port(value: str) -> str:
@@ -75,7 +77,28 @@ class Settings(BaseModel):
         validate_default=True,
         description="Folder (or file) with the policies; may be left out with --scaling-policies true.",
     )
-    prometheus: Annotated[str, AfterValidator(_url)] = Field(description="URL of Prometheus.")
+    prometheus: Annotated[str, AfterValidator(source_url)] = Field(description="URL of Prometheus.", repr=False)
+    prometheus_bearer_token_file: Path | None = Field(None, description="File with the token for Prometheus.")
+    prometheus_username: str | None = Field(None, description="User for Prometheus (basic authentication).")
+    prometheus_password_file: Path | None = Field(None, description="File with the password of that user.")
+    prometheus_ca_file: Path | None = Field(None, description="CA of Prometheus (PEM); without, the system's.")
+    prometheus_client_cert_file: Path | None = Field(None, description="Client certificate for Prometheus (PEM).")
+    prometheus_client_key_file: Path | None = Field(None, description="Key of the client certificate (PEM).")
+    prometheus_headers: Headers = Field(
+        {}, description="NAME=VALUE,… sent to Prometheus; {namespace} is the policy's, e.g. X-Scope-OrgID={namespace}."
+    )
+    prometheus_parameters: Parameters = Field({}, description="NAME=VALUE,… added to queries, e.g. dedup=true.")
+    tenancy: TenancyMode = Field(
+        TenancyMode.OWN_OR_UNLABELLED,
+        description="own, own-or-unlabelled or off: whether policies read series of other namespaces, or of none.",
+    )
+    tenancy_labels: Names | None = Field(None, description="Labels that tell the namespace of a series, first wins.")
+    sources: dict[Annotated[str, Field(pattern=SOURCE_NAME)], SourceSettings] = Field(
+        {}, max_length=MAX_SOURCES, description="More sources by name.", json_schema_extra=FILE_ONLY
+    )
+    also_reads: dict[str, tuple[str, ...]] = Field(
+        {}, description="Other namespaces that a namespace's policies may read.", json_schema_extra=FILE_ONLY
+    )
     bind_address: Annotated[str, AfterValidator(_address)] = Field("0.0.0.0", description="Address to listen on.")  # noqa: S104 - a server in a Pod
     secure_port: int = Field(6443, ge=0, le=65535, description="Port to serve HTTPS on; 0 takes a free one.")
     tls_cert_file: Path | None = Field(None, description="Serving certificate (PEM); without, one is made.")
@@ -119,7 +142,41 @@ class Settings(BaseModel):
                 "--authorization-mode AlwaysAllow lets everybody read every signal, so it is allowed on loopback only,"
                 f" not on {self.bind_address}; give --bind-address 127.0.0.1, or --authorization-mode Webhook"
             )
+        if DEFAULT_SOURCE in self.sources:
+            raise ValueError(f'"{DEFAULT_SOURCE}" is the source of --prometheus; give the other one another name')
+        if (self.prometheus_username is None) != (self.prometheus_password_file is None):
+            raise ValueError("--prometheus-username and --prometheus-password-file go together; give both, or neither")
+        if (self.prometheus_client_cert_file is None) != (self.prometheus_client_key_file is None):
+            raise ValueError(
+                "--prometheus-client-cert-file and --prometheus-client-key-file go together; give both, or neither"
+            )
+        if self.prometheus_username is not None and self.prometheus_bearer_token_file is not None:
+            raise ValueError("--prometheus-username and --prometheus-bearer-token-file exclude each other; give one")
         return self
+
+    @property
+    def every_source(self) -> dict[str, SourceSettings]:
+        """All sources by name, that of --prometheus among them."""
+        user, file = self.prometheus_username, self.prometheus_password_file
+        default = SourceSettings(
+            url=self.prometheus,
+            bearer_token_file=self.prometheus_bearer_token_file,
+            basic_auth=BasicAuth(username=user, password_file=file) if user is not None and file is not None else None,
+            ca_file=self.prometheus_ca_file,
+            client_cert_file=self.prometheus_client_cert_file,
+            client_key_file=self.prometheus_client_key_file,
+            headers=self.prometheus_headers,
+            parameters=self.prometheus_parameters,
+        )
+        return {DEFAULT_SOURCE: default, **self.sources}
+
+    @property
+    def reach(self) -> Reach:
+        """What policies may ask and read."""
+        return Reach(
+            {name: one.reach(self.tenancy, self.tenancy_labels) for name, one in self.every_source.items()},
+            {namespace: frozenset(others) for namespace, others in self.also_reads.items()},
+        )
 
     @property
     def is_loopback(self) -> bool:
@@ -142,7 +199,17 @@ _ALLOWED = {
     "authorization_mode": "Webhook or AlwaysAllow",
     "log_level": "debug, info, warning or error",
     "log_format": "logfmt or json",
+    "tenancy": "own, own-or-unlabelled or off",
+    "prometheus_headers": "NAME=VALUE, with commas between several",
+    "prometheus_parameters": "NAME=VALUE, with commas between several",
+    "sources": "NAME: {url: …} with the keys of docs/sources.md",
+    "also_reads": "NAMESPACE: [NAMESPACE, …]",
 }
+
+
+def is_file_only(field: str) -> bool:
+    """Whether a setting stands in the file alone."""
+    return Settings.model_fields[field].json_schema_extra is FILE_ONLY
 
 
 def flag(field: str) -> str:
@@ -163,6 +230,8 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str], c
             values[field] = value
             sources[field] = f"{document.file}:{position.line}:{position.column}: {key}"
     for field in Settings.model_fields:
+        if is_file_only(field):
+            continue
         if environment.get(_variable(field)):
             values[field], sources[field] = environment[_variable(field)], _variable(field)
         if flags.get(field) is not None:
@@ -170,7 +239,12 @@ def load_settings(flags: Mapping[str, object], environment: Mapping[str, str], c
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        raise SettingsError("\n".join(_line(fault, sources) for fault in error.errors())) from error
+        raise SettingsError("\n".join(_line(fault, sources, document) for fault in error.errors())) from error
+
+
+def reach_of(config: Path) -> Reach:
+    """What a server with this file lets policies ask and read, wherever its policies and its default source are."""
+    return load_settings({"policies": ".", "prometheus": "http://localhost"}, {}, config).reach
 
 
 def _variable(field: str) -> str:
@@ -207,11 +281,37 @@ def _keys(document: Document) -> dict[str, object]:
     return document.value
 
 
-def _line(fault: Any, sources: Mapping[str, str]) -> str:
+def _line(fault: Any, sources: Mapping[str, str], document: Document | None) -> str:
     if not fault["loc"]:
         return str(fault["ctx"]["error"])
     field = str(fault["loc"][0])
     allowed = _ALLOWED.get(field, "see --help")
-    if fault["type"] == "missing":
+    if fault["type"] == "missing" and len(fault["loc"]) == 1:
         return f"{flag(field)} is not given, and neither is {_variable(field)}: {allowed}"
-    return f"{sources.get(field, flag(field))}: {fault['input']!r} cannot be used ({fault['msg']}); allowed: {allowed}"
+    if field in ("sources", "also_reads") and document is not None:
+        # What was given is not repeated: a password may have been written where only its file belongs.
+        place = _place(document, fault["loc"])
+        position = document.value_at(place)
+        where = f"{document.file}:{position.line}:{position.column}: {'.'.join(map(str, place))}"
+        return f"{where}: {fault['msg']} ({fault['loc'][-1]}); allowed: {allowed}"
+    shown = repr(without_password(str(fault["input"])) if field == "prometheus" else fault["input"])
+    if field in ("prometheus_headers", "prometheus_parameters"):
+        shown = "what was given"
+    return f"{sources.get(field, flag(field))}: {shown} cannot be used ({fault['msg']}); allowed: {allowed}"
+
+
+def _place(document: Document, location: tuple[int | str, ...]) -> Place:
+    """The keys as they stand in the file, with dashes or underscores, as far as they are there."""
+    place: list[int | str] = []
+    current = document.value
+    for step in location:
+        if isinstance(current, dict):
+            key = next((one for one in current if one.replace("-", "_") == step), None)
+            if key is None:
+                break
+            place.append(key)
+            current = current[key]
+        elif isinstance(current, list | tuple) and isinstance(step, int):
+            place.append(step)
+            current = current[step]
+    return tuple(place)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adapter.settings import ENVIRONMENT_PREFIX, Settings, SettingsError, flag, load_settings
+from adapter.settings import ENVIRONMENT_PREFIX, Settings, SettingsError, flag, is_file_only, load_settings
 
 
 def with_settings_flags(run: Callable[[Settings], None]) -> Callable[..., None]:
@@ -28,7 +28,9 @@ def with_settings_flags(run: Callable[[Settings], None]) -> Callable[..., None]:
 
     parameters = [_parameter("config", "YAML file with settings by the names of their flags.")]
     for field, info in Settings.model_fields.items():
-        default = "" if info.is_required() or info.default is None else f" Default: {info.default}."
+        if is_file_only(field):
+            continue
+        default = "" if info.is_required() or info.default in (None, {}) else f" Default: {info.default}."
         parameters.append(_parameter(field, f"{info.description}{default}"))
     signature = inspect.Signature(parameters)
     command.__signature__ = signature  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ class Measurement:
     name: str
     per_second: float
     rss_mib: float | None = None
+    bytes_per_signal: int | None = None
 
     @property
     def cpu_seconds_per_1000(self) -> float:
@@ -34,7 +35,11 @@ class Measurement:
             "per_second": round(self.per_second),
             "cpu_seconds_per_1000": round(self.cpu_seconds_per_1000, 6),
         }
-        return figures if self.rss_mib is None else {**figures, "rss_mib": round(self.rss_mib, 1)}
+        if self.rss_mib is not None:
+            figures["rss_mib"] = round(self.rss_mib, 1)
+        if self.bytes_per_signal is not None:
+            figures["bytes_per_signal"] = self.bytes_per_signal
+        return figures
 
 
 def take(key: str, name: str, seconds: float, work: Callable[[], int]) -> Measurement:

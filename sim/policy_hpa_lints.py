@@ -12,6 +12,8 @@ from typing import Any
 
 from adapter.core.demand import TermPlan
 from adapter.core.documents import Document, Path, read_documents
+from adapter.core.group_names import alias
+from adapter.core.label_syntax import value_faults
 from adapter.core.lint_catalogue import CATALOGUE, Group
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.problems import Problem
@@ -137,12 +139,27 @@ def _metric(external: Mapping[str, Any], path: Path, publisher: LoadedPolicy) ->
             message += ": the HPA multiplies it by the replicas there are"
         yield ((*path, "target", "type"), "hpa-target-type", message, f"write type: {wanted}")
         return
+    yield from _selector_values(external["metric"].get("selector") or {}, (*path, "metric", "selector"))
     yield from _target(parse_milli(str(value)), (*path, "target"), wanted, publisher)
     if publisher.policy.spec.by and not external["metric"].get("selector") and not publish.sum:
         labels = ", ".join(publisher.policy.spec.by)
         message = f"the policy has one signal per {labels}, and more than one in an answer is refused"
         fix = f"write selector: {{matchLabels: {{{next(iter(publisher.policy.spec.by))}: …}}}}"
         yield ((*path, "metric"), "hpa-selector-missing", message, fix)
+
+
+def _selector_values(selector: Mapping[str, Any], path: Path) -> Iterator[Found]:
+    """Values that no label can have: the API server stores them unread, and each question with one is a 400."""
+    values: list[tuple[Path, str]] = []
+    for key, value in (selector.get("matchLabels") or {}).items():
+        values.append(((*path, "matchLabels", key), str(value)))
+    for index, one in enumerate(selector.get("matchExpressions") or []):
+        for number, value in enumerate(one.get("values") or []):
+            values.append(((*path, "matchExpressions", index, "values", number), str(value)))
+    for place, value in values:
+        if value_faults(value):
+            message = f'"{value[:80]}" is no label value, so every question of the HPA is refused with 400'
+            yield (place, "selector-value-not-expressible", message, f"write {alias(value)}, as the group is served")
 
 
 def _target(milli: int, path: Path, wanted: str, publisher: LoadedPolicy) -> Iterator[Found]:

@@ -9,8 +9,10 @@ import http.server
 import json
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,12 +22,14 @@ from adapter.board import Board
 from adapter.bundled import load_presets, policies_folder
 from adapter.core.evaluation import evaluate
 from adapter.core.policy_reading import LoadedPolicy, read_policies
+from adapter.core.samples import Answer, Sample, Series, labels_of
 from adapter.core.ticks import Tick, read_tick
 from adapter.deadlines import Deadline
 from adapter.prometheus import PrometheusSource
 from sim.measurements import Measurement, take
 
 SIGNALS = 10_000
+COUNTED_SIGNALS = 100  # those whose memory is counted
 SAMPLES = 8  # a look-back of 120 s at a scrape of 15 s
 T = 1_800_000_000.0
 QUERY_SECONDS = 30.0
@@ -45,6 +49,7 @@ def measure(seconds: float) -> list[Measurement]:
     """Signals per CPU second, the floor, and policies loaded per CPU second."""
     library = load_presets()
     (loaded,), _ = read_policies(POLICY, "fleet.yaml", library)
+    held = max(held_bytes_per_signal(loaded))
     with TemporaryDirectory() as name, _running_server(Path(name)) as url:
         source = PrometheusSource(url)
         with closing(source):
@@ -56,7 +61,44 @@ def measure(seconds: float) -> list[Measurement]:
         found, _ = read_policies(text, "llama-70b.yaml", library)
         return len(found)
 
-    return [signals, floor, take("policies", "policies checked and loaded", seconds, load)]
+    return [
+        replace(signals, bytes_per_signal=held),
+        floor,
+        take("policies", "policies checked and loaded", seconds, load),
+    ]
+
+
+def held_bytes_per_signal(loaded: LoadedPolicy) -> tuple[int, int]:
+    """Bytes that stay for each signal once the memory of ticks is full, and after as many ticks more: it is bounded.
+
+    Counted by the interpreter, apart from the timed rounds, which it would slow; the answers are made here.
+    """
+    plan, board = loaded.plan, Board(lambda: T)
+    board.keep([loaded])
+    ticks: list[Tick] = []
+    found = []
+    tracemalloc.start()
+    try:
+        for k in range(2 * plan.memory_ticks):
+            t = T + k * plan.every
+            ticks.append(read_tick(plan, t, {query: _made_answer(t - plan.offset) for query, _ in plan.queries}))
+            del ticks[: -plan.memory_ticks]
+            board.publish(loaded, t, evaluate(plan, loaded.rules, ticks))
+            if (k + 1) % plan.memory_ticks == 0:
+                found.append(tracemalloc.get_traced_memory()[0] // COUNTED_SIGNALS)
+    finally:
+        tracemalloc.stop()
+    return found[0], found[1]
+
+
+def _made_answer(instant: float) -> Answer:
+    def labels(i: int) -> dict[str, str]:
+        return {"model": f"m{i}", "pod": f"m{i}-0", "namespace": "bench", "job": "vllm"}
+
+    def samples(i: int) -> tuple[Sample, ...]:
+        return tuple(Sample(float(i % 50), instant - 15 * age) for age in reversed(range(SAMPLES)))
+
+    return Answer(tuple(Series(labels_of(labels(i)), samples(i)) for i in range(COUNTED_SIGNALS)))
 
 
 def _tick_work(loaded: LoadedPolicy, source: PrometheusSource) -> Callable[[], int]:

@@ -57,10 +57,17 @@ def _thousand(folder: Path, credentials: Credentials) -> list[Measurement]:
     started = time.monotonic()
     with running_adapter(folder, credentials, 1, POLICIES, f"{EVERY_SECONDS}s", MEMORY) as served:
         first = _wait_for_values(served, 1, 0.02) - started
+        first_cpu = served.child.cpu_seconds()
         every = _wait_for_values(served, POLICIES, 0.2) - started
+        every_cpu = served.child.cpu_seconds()
         tick = _ticks(served, "operate", f"evaluations of {POLICIES:,} policies", 1)
     words = f"start: a value {first:.1f} s, all {every:.1f} s"
-    figures = {"first_value_seconds": round(first, 2), "all_values_seconds": round(every, 2)}
+    figures = {
+        "first_value_seconds": round(first, 2),
+        "first_value_cpu_seconds": first_cpu,  # what it takes where nobody else wants the processor
+        "all_values_seconds": round(every, 2),
+        "all_values_cpu_seconds": every_cpu,
+    }
     return [tick, OperateMeasurement("start", words, POLICIES / every, more=figures)]
 
 
@@ -81,7 +88,7 @@ def _ticks(served: Served, key: str, name: str, signals: int) -> OperateMeasurem
         "queries_per_evaluation": round(asked / evaluated, 2),
         "rss_now_mib": round(served.child.current_rss_mib(), 1),
     }
-    return OperateMeasurement(key, name, signals / each, served.child.rss_mib(), more)
+    return OperateMeasurement(key, name, signals / each, served.child.rss_mib(), more=more)
 
 
 _QUERIES = 'scaleproof_queries_total{outcome="success"}'
@@ -129,16 +136,13 @@ def _change(file: Path, number: int) -> None:
 
 def _fleet(folder: Path, credentials: Credentials) -> list[Measurement]:
     """One policy of one signal and one of ten thousand, evaluated as often."""
-    lines = []
+    lines: list[Measurement] = []
     for signals in (1, POLICIES, FLEET):
         with running_adapter(folder, credentials, signals, 1, f"{EVERY_SECONDS}s", MEMORY) as served:
             _wait_for_values(served, 1, 0.2)
             # 40 ticks of memory are refetched at the start, so that it holds what it will hold.
             lines.append(_ticks(served, f"fleet_{signals}", f"1 policy, {signals:,} signals", signals))
-    one, _, fleet = lines
-    if one.more["queries_per_evaluation"] != fleet.more["queries_per_evaluation"]:
-        raise BenchError("a fleet asks more queries than a single signal")
-    return list(lines)
+    return lines
 
 
 def _floor(folder: Path, seconds: float) -> Measurement:
@@ -178,5 +182,8 @@ def _metric(served: Served, name: str) -> float:
 
 
 def _exposition(served: Served) -> str:
-    with requests.get(served.metrics_url, timeout=QUERY_SECONDS) as answer:
-        return answer.text
+    try:
+        with requests.get(served.metrics_url, timeout=QUERY_SECONDS) as answer:
+            return answer.text
+    except requests.RequestException as error:
+        raise BenchError(f"the adapter's own metrics cannot be read: {type(error).__name__}") from error

@@ -5,6 +5,7 @@ metrics and nobody else do anything, and has no authentication ConfigMap, since 
 trust. usage: python -m adapter.benches.upstreams MODELS; prints `ready PORT`.
 """
 
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -13,6 +14,9 @@ from aiohttp import web
 
 from adapter.benches.floor import serve_until_killed
 from adapter.benches.load import HPA
+
+SCRAPE_SECONDS = 15
+LOOK_BACK_SECONDS = 120
 
 
 class Upstreams:
@@ -26,8 +30,12 @@ class Upstreams:
         parameters: Mapping[str, str] = {**request.query, **{k: str(v) for k, v in (await request.post()).items()}}
         at = float(parameters.get("time") or time.time())
         series = [{"model_name": model, "instance": "a"} for model in self._models]
-        if parameters.get("query", "").endswith("]"):
-            result: list[object] = [{"metric": labels, "values": [[at, "70"]]} for labels in series]
+        found = re.search(r"\[(\d+)s\]$", parameters.get("query", ""))
+        if found is not None:
+            # A tick's look-back is one sample; what is longer asks for the past, to fill a memory.
+            past = range(int(found.group(1)) // SCRAPE_SECONDS if int(found.group(1)) > LOOK_BACK_SECONDS else 1)
+            values = [[at - SCRAPE_SECONDS * age, "70"] for age in reversed(past)]
+            result: list[object] = [{"metric": labels, "values": values} for labels in series]
             return _success(result, "matrix")
         return _success([{"metric": labels, "value": [at, "70"]} for labels in series], "vector")
 

@@ -15,9 +15,9 @@ from adapter.core.combining import combine
 from adapter.core.demand import Contribution
 from adapter.core.explaining import explain, input_why, term_why
 from adapter.core.group_memory import GroupMemory
+from adapter.core.group_names import names_of
 from adapter.core.guard_causes import held
 from adapter.core.plans import PolicyPlan
-from adapter.core.policy import Policy
 from adapter.core.publishing import Decision, publish
 from adapter.core.readings import GroupKey
 from adapter.core.reasons import Missing, Reason
@@ -29,28 +29,16 @@ from adapter.core.ticks import Tick
 
 def evaluate(plan: PolicyPlan, rules: Rules, ticks: Sequence[Tick]) -> tuple[GroupSignal, ...]:
     """The signal of every group that is declared or was seen in the memory; `ticks` are oldest first, not empty."""
+    spec = plan.policy.spec
+    groups = _groups(plan, ticks)
+    names = [names_of((group[place] for group in groups), declared) for place, declared in enumerate(spec.by.values())]
     found = []
-    for group in _groups(plan, ticks):
+    for group in groups:
         own = rules.overrides.get(group[0], rules) if group else rules
         outcome = _outcome(GroupMemory(plan, ticks, group), own)
-        found.append(GroupSignal(group_labels(plan.policy, group), outcome))
+        labels = {label: names[place][group[place]] for place, label in enumerate(spec.by)}
+        found.append(GroupSignal({**spec.publish.labels, **labels}, outcome))
     return tuple(found)
-
-
-def group_labels(policy: Policy, group: GroupKey) -> dict[str, str]:
-    """The labels a group is served with; a value that no Kubernetes selector can carry gets an alias.
-
-    A label value has at most 63 characters of letters, digits, - _ and ., and begins and ends with a letter or digit. A
-    slash, as in meta-llama/Llama-3.1-8B, becomes two underscores.
-    """
-    aliased = {label: alias(value) for label, value in zip(policy.spec.by, group, strict=True)}
-    return {**policy.spec.publish.labels, **aliased}
-
-
-def alias(value: str) -> str:
-    """A label value as Kubernetes can carry it; the value itself where it can."""
-    plain = "".join(one if one.isascii() and (one.isalnum() or one in "-_.") else "__" for one in value)
-    return plain[:63].strip("-_.") or "none"
 
 
 def _groups(plan: PolicyPlan, ticks: Sequence[Tick]) -> list[GroupKey]:

@@ -32,6 +32,11 @@ class GroupMemory:
             self._had_names = any(tick.pods.of(group, "ready pods").values for tick in ticks if tick.pods is not None)
         self.replicas = self._replicas(self.now)
 
+    @property
+    def had_names(self) -> bool:
+        """Whether names of ready pods were told at any of the ticks."""
+        return self._had_names
+
     def until(self, place: int) -> "GroupMemory":
         """The memory as it was at an earlier tick."""
         return GroupMemory(self.plan, self.ticks[: place + 1], self.group)

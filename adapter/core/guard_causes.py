@@ -23,7 +23,13 @@ def held(memory: GroupMemory, terms: Sequence[TermPlan], guards: Sequence[GuardP
 
 
 def _cause_at(memory: GroupMemory, guard: GuardPlan, place: int) -> bool | None:
-    return cause(memory, guard, memory.ticks[place])
+    """The cause at a tick, judged once: of the rest of the memory it depends on `had_names` alone."""
+    tick, key = memory.ticks[place], (guard.text, memory.group, memory.had_names)
+    try:
+        return tick.causes[key]
+    except KeyError:
+        found = tick.causes[key] = cause(memory, guard, tick)
+        return found
 
 
 def is_gap(memory: GroupMemory, names: Iterable[str], tick: Tick) -> bool:

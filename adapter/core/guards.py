@@ -66,23 +66,23 @@ def judge(plan: GuardPlan, times: Sequence[float], causes: Callable[[int], bool 
     """Whether the guard holds at the last of the ticks; `causes` tells of a tick, by its place, if its cause was true.
 
     `times` are the ticks' times, oldest first. A tick at which the cause is unknown counts as one at which it was true,
-    where the guard holds what goes.
+    where the guard holds what goes. Looked at from now backwards, no further than it matters: a guard that is free
+    costs the ticks of its `for`, not those of its `max`.
     """
     now = times[-1]
     holding_since: float | None = None
-    last_true: float | None = None
-    for place, time in enumerate(times):
-        cause = causes(place)
-        if cause is True or (cause is None and plan.direction == "down"):
-            last_true = time
-        is_holding = last_true is not None and time - last_true <= plan.hold
-        if not is_holding:
-            holding_since = None
-        elif holding_since is None:
-            holding_since = time
-    if holding_since is None or last_true is None:
+    needed_until = now
+    for place in range(len(times) - 1, -1, -1):
+        if needed_until - times[place] > plan.hold:
+            break  # whatever was true here or before had run out by then
+        found = causes(place)
+        if found is True or (found is None and plan.direction == "down"):
+            holding_since = times[place]
+            if now - holding_since >= plan.longest:
+                text = f"guard {plan.text}: held for {plan.longest:g} s without a break, released"
+                return Held(False, text, plan.direction)
+            # It holds since then, and for longer if an older cause still held at the tick before.
+            needed_until = times[place - 1]
+    if holding_since is None:
         return Held(False, f"guard {plan.text}: free", plan.direction)
-    if now - holding_since >= plan.longest:
-        text = f"guard {plan.text}: held for {plan.longest:g} s without a break, released"
-        return Held(False, text, plan.direction)
     return Held(True, f"guard {plan.text}: holds since {now - holding_since:.0f} s", plan.direction)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from adapter.core.input_kinds import Kind
-from adapter.core.policy_inputs import MissingRule
+from adapter.core.policy_inputs import CacheSplit, MissingRule
 from adapter.core.presets import GatePreset, SharePreset, Take
 from adapter.core.units import Unit
 
@@ -47,6 +47,7 @@ class HistogramPlan:
     slower_than: float | None
     share_above: float | None
     min_count: float
+    cache: CacheSplit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The catalogue: every code that a check can report, its severity and what it is about, as data.
 
 SARIF rules, the index of the documentation and the list of what can be silenced come from here. Each lint has a page
-`docs/lints/CODE.md` with its reason in numbers; an error says all there is to say in its message and fix.
+`docs/lints/CODE.md` with its reason in numbers, each error a section of `docs/errors.md`.
 """
 
 from collections.abc import Mapping
@@ -30,6 +30,11 @@ class Rule:
     severity: Severity = Severity.WARNING
 
     @property
+    def page(self) -> str:
+        """Where the documentation explains it, from the root of the project."""
+        return f"docs/errors.md#{self.code}" if self.group is Group.DOCUMENT else f"docs/lints/{self.code}.md"
+
+    @property
     def can_be_silenced(self) -> bool:
         """Whether a policy may say, with a reason, that it knows better."""
         return self.severity is Severity.WARNING and not self.code.startswith("ignore-")
@@ -41,13 +46,15 @@ _POLICY = {
     "drain-too-short": "A backlog drained faster than new replicas come oscillates",
     "every-below-scrape": "Evaluations between scrapes see nothing new",
     "exported-labels": "The label pod of a DCGM series may be the exporter's",
+    "frozen-series": "A series of what is gone keeps its last value",
     "freshness-missing": "A computed answer hides how old its data is",
+    "gpu-counted-twice": "A GPU that is told for several pods is added for each",
     "gpu-util-coarse": "GPU_UTIL is full with one request",
     "groups-undeclared": "A sum over groups that are only seen shrinks when one vanishes",
     "groups-without-replicas": "Kubernetes does not know the labels that tell the groups apart",
     "guard-latches": "A guard on preallocated memory holds for ever",
     "hold-long": "Old data decides for long",
-    "idle-share": "Memory that an idle replica uses does not divide",
+    "idle-share": "What an idle replica shows does not divide",
     "ignore-invalid": "A lint is silenced in a way that does not count",
     "ignore-unused": "A silenced lint does not occur",
     "keep-free-large": "Much room is kept free and paid for",
@@ -87,7 +94,9 @@ _HPA = {
     "hpa-zero-pod-inputs": "From zero replicas nothing asks for the first",
 }
 _HPA_ERRORS = {
+    "alias-collision": "Two groups with one label",
     "hpa-metric-unknown": "No policy publishes the metric that the HPA asks for",
+    "selector-value-not-expressible": "A selector's value that no label can have",
     "hpa-target-type": "The target type does not fit what is published",
 }
 _PROMETHEUS = {
@@ -95,6 +104,7 @@ _PROMETHEUS = {
     "no-series": "Nothing matches what an input asks for",
 }
 _ERRORS = {
+    "alias-collision": "Two groups with one label",
     "amount": "An amount that cannot be read",
     "base-missing": "Memory whose idle share is not declared",
     "bounded-saturates": "A number that ends at what one replica holds",
@@ -114,6 +124,7 @@ _ERRORS = {
     "headroom-no-room": "No room is left to divide by",
     "histogram": "A histogram where a number is needed",
     "hold-beyond-memory": "A hold longer than the memory",
+    "idle-runaway": "An idle replica asks for another one",
     "input-source": "An input without one source",
     "label-twice": "A label given twice",
     "match-missing": "Replicas of every workload",

@@ -12,9 +12,6 @@ from adapter.core.policy import Policy
 from adapter.core.policy_inputs import PresetInput
 from adapter.core.presets import PresetLibrary
 
-PREALLOCATING = ("vllm", "sglang", "tgi", "nim", "tensorrt-llm")
-"""Preset families of engines that take their VRAM at the start, so that it says nothing about load."""
-
 REPLICAS_FIX = "add replicas: {preset: kube/deployment-replicas, match: {deployment: NAME}}"
 
 
@@ -44,9 +41,9 @@ class Subject:
 
     @property
     def preallocating_engine(self) -> str:
-        """The first engine of the inputs that preallocates, or an empty text."""
+        """The first engine of the inputs that takes its VRAM at its start, so that it says nothing about load."""
         families = (self.preset_of(name).partition("/")[0] for name in self.policy.spec.inputs)
-        return next((family for family in families if family in PREALLOCATING), "")
+        return next((family for family in families if self.library.preallocated(family)), "")
 
     def ends_with(self, name: str, endings: Mapping[str, str] | tuple[str, ...]) -> bool:
         """Whether an input is by a preset of one of these names, whatever its family."""

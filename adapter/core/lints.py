@@ -4,7 +4,7 @@ All are warnings: they never refuse a policy. This module asks the modules of li
 a page in docs/lints with its evidence.
 """
 
-from adapter.core import input_lints, query_lints, term_lints
+from adapter.core import idle_shares, input_lints, query_lints, term_lints
 from adapter.core.documents import Document
 from adapter.core.lint_catalogue import Group
 from adapter.core.lint_subject import Subject
@@ -14,7 +14,12 @@ from adapter.core.silencing import apply_silence
 
 def lint(subject: Subject, document: Document) -> list[Problem]:
     """Every warning about a policy that has no error, without those that it silences."""
-    found = [*input_lints.find(subject), *query_lints.find(subject), *term_lints.find(subject)]
+    found = [
+        *input_lints.find(subject),
+        *query_lints.find(subject),
+        *term_lints.find(subject),
+        *idle_shares.find(subject),
+    ]
     problems = [
         Problem(
             document.file,

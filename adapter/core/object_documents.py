@@ -13,6 +13,7 @@ from adapter.core.policy import API_VERSION, KIND
 from adapter.core.policy_reading import LoadedPolicy, read_document
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Position, Problem, has_errors
+from adapter.core.reach import Reach
 
 OWN_ANNOTATIONS = "scaleproof.dev/"
 MAX_TOLD = 10
@@ -55,7 +56,7 @@ def policy_of(item: Mapping[str, Any]) -> dict[str, object]:
 
 
 def read_object(
-    policy: Mapping[str, object], file: str, library: PresetLibrary
+    policy: Mapping[str, object], file: str, library: PresetLibrary, reach: Reach | None = None
 ) -> tuple[LoadedPolicy | None, list[ObjectProblem]]:
     """The policy, or every problem that refuses it; warnings come with either."""
     places = _Places()
@@ -64,7 +65,7 @@ def read_object(
         message = f"the object has more than {MAX_NODES} values or is nested deeper than {MAX_DEPTH}"
         return None, [ObjectProblem("spec", Problem(file, Position(), "object-too-large", message, "split it"))]
     document = Document(dict(policy), file, places.values, places.keys, has_lines=False)
-    loaded, problems = read_document(document, library)
+    loaded, problems = read_document(document, library, reach)
     told = [ObjectProblem(places.path_at(one.position), one) for one in problems]
     return (None if has_errors(problems) else loaded), told
 

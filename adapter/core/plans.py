@@ -23,6 +23,9 @@ N_WINDOW_SECONDS = 60.0
 
 SCRAPE_TIMEOUT_SECONDS = 10.0
 
+DEFAULT_SOURCE = "default"
+"""The source of `--prometheus`, which a policy asks that names none."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplicasPlan:
@@ -35,7 +38,10 @@ class ReplicasPlan:
 
 @dataclass(frozen=True, slots=True)
 class PolicyPlan:
-    """A policy ready to run. `queries` are the texts to ask at every tick, each once."""
+    """A policy ready to run. `queries` are the texts to ask at every tick, each once.
+
+    `sent` are the texts that go to the source for them; None until the plan is bound to what a server lets it read.
+    """
 
     policy: Policy
     every: float
@@ -47,10 +53,17 @@ class PolicyPlan:
     queries: tuple[tuple[str, bool], ...]
     diagnoses: DiagnosisTable
     roles: Mapping[str, str]
+    sent: Mapping[str, str] | None = None
 
-    def asked(self, query: str, is_raw: bool) -> str:
-        """The text that goes to the source at a tick."""
-        return promql.with_range(query, self.lookback) if is_raw else query
+    @property
+    def source(self) -> str:
+        """The name of the source that is asked."""
+        return self.policy.spec.source or DEFAULT_SOURCE
+
+    def asked(self, query: str, is_raw: bool, earlier: float = 0.0) -> str:
+        """The text that goes to the source at a tick; a raw one reaches back by `earlier` more to refill a memory."""
+        text = query if self.sent is None else self.sent[query]
+        return promql.with_range(text, self.lookback + earlier) if is_raw else text
 
 
 def default_offset(scrape_interval: float) -> float:
@@ -146,10 +159,10 @@ def _plan_input(name: str, declared: PresetInput | QueryInput, policy: Policy, l
     histogram = _histogram(declared) if preset.kind is Kind.HISTOGRAM else None
     return InputPlan(
         name=name,
-        unit=Unit.RATIO if declared.share_above is not None else preset.unit,
+        unit=Unit.RATIO if declared.is_share else preset.unit,
         per=preset.per,
         by=tuple(policy.spec.by),
-        parts=preset.parts,
+        parts=preset.parts if declared.cache is None else (*preset.parts, declared.cache.label),
         reduce=preset.reduce,
         series=tuple(
             SeriesPlan(
@@ -166,7 +179,7 @@ def _plan_input(name: str, declared: PresetInput | QueryInput, policy: Policy, l
         max_age=declared.max_age,
         window=declared.window or preset.window or (HISTOGRAM_WINDOW_SECONDS if histogram else 0.0),
         missing=declared.missing,
-        kind=preset.kind,
+        kind=Kind.CONDITION if declared.is_share_of_hits else preset.kind,
         needs_base=preset.needs_base,
         histogram=histogram,
     )
@@ -199,16 +212,16 @@ DEFAULT_QUANTILE = 0.95
 
 def _histogram(declared: PresetInput | QueryInput) -> HistogramPlan:
     quantile = DEFAULT_QUANTILE if declared.quantile is None else declared.quantile
-    return HistogramPlan(quantile, declared.slower_than, declared.share_above, declared.min_count)
+    return HistogramPlan(quantile, declared.slower_than, declared.share_above, declared.min_count, declared.cache)
 
 
 def _plan_query(name: str, declared: QueryInput, policy: Policy) -> InputPlan:
-    is_histogram = declared.quantile is not None or declared.share_above is not None
+    is_histogram = declared.is_histogram
     is_raw = promql.kind_of(declared.query) is promql.QueryKind.SELECTOR
     adds = declared.reduce in ("sum", "mean", "max", "min")
     return InputPlan(
         name=name,
-        unit=Unit.RATIO if declared.share_above is not None else declared.unit,
+        unit=Unit.RATIO if declared.is_share else declared.unit,
         per=declared.per,
         by=tuple(policy.spec.by),
         parts=None if adds or is_histogram else (),
@@ -219,7 +232,7 @@ def _plan_query(name: str, declared: QueryInput, policy: Policy) -> InputPlan:
         window=(declared.window or HISTOGRAM_WINDOW_SECONDS) if is_histogram else 0.0,
         missing=declared.missing,
         freshness=declared.freshness,
-        kind=Kind.HISTOGRAM if is_histogram else Kind.GAUGE,
+        kind=Kind.CONDITION if declared.is_share_of_hits else Kind.HISTOGRAM if is_histogram else Kind.GAUGE,
         histogram=_histogram(declared) if is_histogram else None,
     )
 

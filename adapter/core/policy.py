@@ -21,6 +21,7 @@ from adapter.core.policy_fields import (
     NotNegative,
     Number,
     Rate,
+    SourceName,
     Span,
     Wait,
 )
@@ -198,6 +199,10 @@ class Spec(Model):
         default_factory=dict,
         max_length=MAX_OVERRIDES,
         description="What is different for one group, by the value of its label.",
+    )
+    source: SourceName | None = Field(
+        default=None,
+        description="The Prometheus to ask, by its name in the server's configuration; the server's own where absent.",
     )
     replicas: Replicas | None = Field(default=None, description="Where N (spec.replicas) and the ready pods are read.")
     inputs: dict[InputName, Input] = Field(

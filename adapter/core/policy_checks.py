@@ -9,13 +9,16 @@ from difflib import get_close_matches
 
 from adapter.core import promql
 from adapter.core.documents import Document, Path
+from adapter.core.group_names import shared_names
+from adapter.core.idle_shares import find_runaway
+from adapter.core.input_kinds import Kind
 from adapter.core.lint_subject import Subject
 from adapter.core.lints import lint
 from adapter.core.plans import PolicyPlan, plan_policy, workload_pods
 from adapter.core.policy import Policy
 from adapter.core.policy_inputs import PresetInput, ReplicasPreset
 from adapter.core.policy_references import references
-from adapter.core.policy_terms import ExpressionTerm, HeadroomTerm, LatencyTerm
+from adapter.core.policy_terms import ExpressionTerm, HeadroomTerm, LatencyTerm, parse_amount
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Problem, has_errors
 from adapter.core.rule_checks import Report, check_rules
@@ -40,8 +43,27 @@ def check_policy(
     plan = plan_policy(policy, library)
     rules = check_rules(policy, plan, report)
     if not has_errors(problems):
-        problems += lint(Subject(policy, plan, rules.terms, rules.guards, library), document)
+        subject = Subject(policy, plan, rules.terms, rules.guards, library)
+        _check_idle(subject, report)
+        problems += [] if has_errors(problems) else lint(subject, document)
     return plan, rules, problems
+
+
+def _check_idle(subject: Subject, report: Report) -> None:
+    for name, declared in subject.policy.spec.inputs.items():
+        if declared.idle is None:
+            continue
+        path: Path = ("spec", "inputs", name, "idle")
+        unit = subject.plan.inputs[name].unit
+        try:
+            amount = parse_amount(declared.idle, unit)
+        except ValueError as error:
+            report(path, "amount", str(error), f"write what an idle replica shows, in {unit}")
+            return
+        if amount < 0:
+            report(path, "value-range", f"{declared.idle} must not be below 0", "write a number from 0")
+    for one in find_runaway(subject):
+        report(*one)
 
 
 def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> None:
@@ -49,6 +71,10 @@ def _check_sources(policy: Policy, library: PresetLibrary, report: Report) -> No
     for name, declared in policy.spec.inputs.items():
         path: Path = ("spec", "inputs", name)
         if isinstance(declared, PresetInput):
+            preset = library.input(declared.preset)
+            if declared.cache is not None and preset is not None and preset.kind is not Kind.HISTOGRAM:
+                message = "cache tells the hits of a histogram from its misses, and this is none"
+                report((*path, "cache"), "histogram", message, "use a histogram, or a preset of the hit ratio itself")
             _check_preset((*path, "preset"), declared.preset, input_names, report)
             _check_match((*path, "match"), declared.match, report)
         else:
@@ -141,6 +167,11 @@ def _check_publish(policy: Policy, report: Report) -> None:
     if spec.publish.as_ == "ratio" and spec.replicas is None:
         fix = "write replicas: {preset: kube/deployment-replicas, match: {deployment: NAME}}"
         report(("spec", "publish", "as"), "replicas-required", "a ratio to N needs replicas", fix)
+    for label, declared in spec.by.items():
+        for first, second, alias in shared_names(declared):
+            message = f'"{first}" and "{second}" are both served as {alias}, since a label value has no other form'
+            fix = "rename one of the two where its series are made, or leave it to a policy of its own"
+            report(("spec", "by", label, declared.index(second)), "alias-collision", message, fix)
     both = sorted(set(spec.by) & set(spec.publish.labels))
     if both:
         message = f"{', '.join(both)} is a label of the groups already"

@@ -88,6 +88,11 @@ InputName = Annotated[
     _matching(_IDENTIFIER, "a name of an input (letters, digits, _ and -)"),
     written(text_form(_IDENTIFIER.pattern, "a name (letters, digits, _ and -)")),
 ]
+SourceName = Annotated[
+    str,
+    _matching(_NAMESPACE, "a name of a source (lower-case letters, digits and -)"),
+    written(text_form(_NAMESPACE.pattern, "a name of a source (lower-case letters, digits and -)")),
+]
 KubernetesName = Annotated[
     str,
     _matching(_NAME, "a Kubernetes name (lower-case letters, digits, - and .)"),

@@ -46,6 +46,16 @@ class MissingRule(Model):
 MISSING_FORMS = "write rise_only, error, {hold: 2m} or {assume: 0}, with scale_down: allowed if it may scale down"
 
 
+class CacheSplit(Model):
+    """A histogram whose series tell cache hits from misses by a label; its two modes are never mixed."""
+
+    label: Label = Field(description="The label that tells hits from misses, e.g. cache.")
+    hit: str = Field(default="hit", description="Its value for a hit; every other value is a miss.")
+    read: Literal["misses", "hits", "share_of_hits"] = Field(
+        default="misses", description="What is read: the percentile of either alone, or the share of hits."
+    )
+
+
 class InputBase(Model):
     """What every input may say."""
 
@@ -62,6 +72,10 @@ class InputBase(Model):
         default=None,
         description="Time over which rates and histograms are taken; the preset's own where nothing is said.",
     )
+    idle: float | str | None = Field(
+        default=None,
+        description="What one idle replica shows of it, e.g. 72GiB or 90%; a term must not scale on that part.",
+    )
     quantile: Fraction | None = Field(default=None, description="Percentile of a histogram, e.g. 0.95.")
     slower_than: Span | None = Field(
         default=None,
@@ -72,9 +86,28 @@ class InputBase(Model):
     share_above: Span | None = Field(
         default=None, description="Instead of a percentile the share of requests slower than this split."
     )
+    cache: CacheSplit | None = Field(
+        default=None,
+        description="For a histogram that tells cache hits from misses by a label: which are read.",
+    )
     min_count: NotNegative = Field(
         default=20.0, description="Requests in the window below which a histogram says nothing."
     )
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of requests rather than a time."""
+        return self.share_above is not None or self.is_share_of_hits
+
+    @property
+    def is_share_of_hits(self) -> bool:
+        """Whether it is the share of requests that the cache answered."""
+        return self.cache is not None and self.cache.read == "share_of_hits"
+
+    @property
+    def is_histogram(self) -> bool:
+        """Whether it says something that only a histogram can answer."""
+        return self.quantile is not None or self.is_share or self.cache is not None
 
 
 class PresetInput(InputBase):

@@ -20,6 +20,7 @@ from adapter.core.policy_inputs import MissingRule, PresetInput, QueryInput, Rep
 from adapter.core.policy_terms import TERM_KINDS, Drain, UpDown
 from adapter.core.presets import PresetLibrary
 from adapter.core.problems import Position, Problem, has_errors
+from adapter.core.reach import Reach, bind_plan
 from adapter.core.rules import Rules
 
 
@@ -33,8 +34,10 @@ class LoadedPolicy:
     document: Document
 
 
-def read_policies(text: str, file: str, library: PresetLibrary) -> tuple[list[LoadedPolicy], list[Problem]]:
-    """All policies of a text; a document with an error is not among them."""
+def read_policies(
+    text: str, file: str, library: PresetLibrary, reach: Reach | None = None
+) -> tuple[list[LoadedPolicy], list[Problem]]:
+    """All policies of a text, bound to what a server lets them read; a document with an error is not among them."""
     documents, problems = read_documents(text, file, keep_broken=True)
     loaded = []
     for document in documents:
@@ -45,7 +48,7 @@ def read_policies(text: str, file: str, library: PresetLibrary) -> tuple[list[Lo
             place = document.value_at(())
             problems.append(Problem(file, place, "too-many-problems", message, "put the first ones right"))
             break
-        found, wrong = read_document(document, library)
+        found, wrong = read_document(document, library, reach)
         problems += wrong
         if found is not None and not document.is_broken:
             loaded.append(found)
@@ -66,8 +69,10 @@ def _is_foreign(value: object) -> bool:
     return kind in own or (kind != KIND and not version.startswith("scaleproof.dev/"))
 
 
-def read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPolicy | None, list[Problem]]:
-    """The policy of one document, and its problems; none where it cannot be planned."""
+def read_document(
+    document: Document, library: PresetLibrary, reach: Reach | None = None
+) -> tuple[LoadedPolicy | None, list[Problem]]:
+    """The policy of one document, bound to what a server lets it read, and its problems; none where it cannot run."""
     try:
         policy = Policy.model_validate(document.value)
     except ValidationError as error:
@@ -86,6 +91,11 @@ def read_document(document: Document, library: PresetLibrary) -> tuple[LoadedPol
     plan, rules, problems = check_policy(policy, document, library)
     if plan is None or rules is None or has_errors(problems):
         return None, problems
+    if reach is not None:
+        plan, beyond = bind_plan(plan, document, reach)
+        problems += beyond
+        if has_errors(beyond):
+            return None, problems
     return LoadedPolicy(policy, plan, rules, document), problems
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from adapter.core.diagnosis import DiagnosisTable
 from adapter.core.input_kinds import Kind
-from adapter.core.policy_fields import Label, Model, Number, Span
+from adapter.core.policy_fields import Fraction, Label, Model, Number, Span
 from adapter.core.units import Unit
 
 
@@ -91,11 +91,12 @@ class ReplicasPresetFile(Model):
 
 
 class PresetFamily(Model):
-    """One preset file."""
+    """One preset file; `preallocates` is the share of VRAM that an engine takes at its start, whatever the load."""
 
     apiVersion: Literal["scaleproof.dev/v1alpha1"]
     kind: Literal["PresetFamily"]
     family: str
+    preallocates: Fraction | None = None
     labels: dict[str, tuple[dict[Label, Label], ...]] = Field(default_factory=dict)
     presets: dict[str, Preset] = Field(default_factory=dict)
     replicas: dict[str, ReplicasPresetFile] = Field(default_factory=dict)
@@ -106,6 +107,7 @@ class PresetLibrary:
 
     def __init__(self, families: Mapping[str, PresetFamily], diagnoses: DiagnosisTable) -> None:
         self.families, self.diagnoses = families, diagnoses
+        self._preallocated = {name: family.preallocates or 0.0 for name, family in families.items()}
         self._inputs = {
             f"{name}/{preset}": (family, family.presets[preset])
             for name, family in families.items()
@@ -116,6 +118,10 @@ class PresetLibrary:
             for name, family in families.items()
             for preset in family.replicas
         }
+
+    def preallocated(self, family: str) -> float:
+        """The share of VRAM that an engine takes at its start by default; 0 if it takes it as it goes."""
+        return self._preallocated.get(family, 0.0)
 
     def input(self, name: str) -> Preset | None:
         """The preset of that name for an input."""

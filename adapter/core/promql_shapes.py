@@ -4,6 +4,7 @@ Pure reading of a parsed query; what follows from a shape is the business of the
 """
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 import promql_parser as promql
@@ -85,6 +86,18 @@ def rates_a_sum(query: str) -> bool:
         and any(isinstance(inner, promql.AggregateExpr) for argument in one.args for inner in _within(argument))
         for one in parts(query)
     )
+
+
+def adds_up_without(query: str, labels: Collection[str]) -> bool:
+    """Whether series are added or averaged, and no aggregate in the query keeps one of the labels apart."""
+    aggregates = [one for one in parts(query) if isinstance(one, promql.AggregateExpr)]
+    keeps = any(
+        one.modifier is not None
+        and str(one.modifier.type).endswith("By")
+        and any(label in labels for label in one.modifier.labels)
+        for one in aggregates
+    )
+    return not keeps and any(str(one.op) in ("sum", "avg") for one in aggregates)
 
 
 def _calls_of(expression: promql.Expr) -> set[str]:

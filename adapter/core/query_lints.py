@@ -15,6 +15,11 @@ from adapter.core.units import Unit
 _TIME_SUFFIX = re.compile(r"_(ms|milliseconds|us|microseconds)(_total|_sum|_bucket)?$")
 _PERCENT_SUFFIX = re.compile(r"_(percent|percentage|pct)$")
 _RATIO_SUFFIX = re.compile(r"_ratio$")
+CARD_LABELS = ("UUID", "uuid", "gpu_uuid", "gpu_id", "serial_number", "pci_bdf", "gpu")
+FREEZING_METRICS = ("inference_pool_per_pod_queue_size", "llm_d_epp_per_endpoint_queue_size")
+FREEZING_PRESETS = ("endpoint-picker/requests-waiting",)
+FROZEN = "the exporter goes on to tell of pods that are gone, with the last value they had"
+FROZEN_FIX = "read the engine's own metric, whose series end with the pod, or join with kube_pod_status_ready"
 XID_METRIC = "DCGM_FI_DEV_XID_ERRORS"
 
 
@@ -26,6 +31,7 @@ class Known:
     unit: Unit | None
     scale: float
     newest: str
+    is_of_cards: bool = False
 
 
 @lru_cache(maxsize=8)
@@ -38,9 +44,11 @@ def known_metrics(library: PresetLibrary) -> dict[str, Known]:
         if preset is None:
             continue
         for series in preset.series.values():
+            is_of_cards = bool({*preset.parts} & {*CARD_LABELS})
             is_sure = len(preset.series) == 1 and series.take is Take.LATEST and preset.kind == "gauge"
             for metric in series.metrics:
-                one = Known(name, preset.unit if is_sure else None, series.scale, series.metrics[0])
+                unit = preset.unit if is_sure else None
+                one = Known(name, unit, series.scale, series.metrics[0], is_of_cards)
                 if metric not in found or (found[metric].unit is None and is_sure):
                     found[metric] = one
     return found
@@ -54,6 +62,8 @@ def find(subject: Subject) -> Iterator[Found]:
             path: Path = ("spec", "inputs", name)
             yield from _shapes(declared, path)
             yield from _metrics(declared, path, known)
+        elif declared.preset in FREEZING_PRESETS:
+            yield Found(("spec", "inputs", name, "preset"), "frozen-series", FROZEN, FROZEN_FIX)
 
 
 def _shapes(declared: QueryInput, path: Path) -> Iterator[Found]:
@@ -92,6 +102,12 @@ def _metrics(declared: QueryInput, path: Path, known: dict[str, Known]) -> Itera
         if metric.startswith("DCGM_") and "pod" in declared.per and "exported_pod" not in query:
             message = "pod is the exporter's own pod unless the scrape honours labels; the workload is exported_pod"
             yield Found(place, "exported-labels", message, "use a dcgm preset, or per: [exported_pod]")
+        if promql_shapes.adds_up_without(query, CARD_LABELS) and one is not None and one.is_of_cards:
+            message = f"{metric} is told once for each pod that shares a card, and twice for a pod with two containers"
+            fix = "take each card once first: sum(max by (UUID, GPU_I_ID) (…)), or use the preset"
+            yield Found(place, "gpu-counted-twice", message, fix)
+        if metric in FREEZING_METRICS and "kube_pod_status" not in query:
+            yield Found(place, "frozen-series", FROZEN, FROZEN_FIX)
         if metric == XID_METRIC and "changes" not in promql_shapes.calls(query):
             message = "the metric is the code of the last XID and keeps it, so it never goes back"
             yield Found(place, "xid-by-value", message, "use guards: [{hold_scale_down: {after: xid}}]")

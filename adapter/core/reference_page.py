@@ -36,6 +36,10 @@ PARTS: Mapping[str, tuple[str, str]] = {
         "inputs: by own query",
         "inputs:\n  gpu: {query: accelerator_busy, unit: percent, reduce: mean, missing: {hold: 2m}}\n",
     ),
+    "CacheSplit": (
+        "inputs: cache",
+        "inputs:\n  slow: {preset: generic/request-latency, quantile: 0.95, cache: {label: cache}}\n",
+    ),
     "MissingRule": (
         "missing",
         "inputs:\n"

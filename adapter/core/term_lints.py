@@ -107,14 +107,9 @@ def _concurrency(subject: Subject, term: ConcurrencyTerm, path: Path) -> Iterato
 
 
 def _utilization(subject: Subject, term: UtilizationTerm, path: Path) -> Iterator[Found]:
-    one = subject.plan.inputs[term.utilization]
     if term.target.up > HIGH_TARGET:
         message = f"at a target of {term.target.up:g} replicas grow by at most {1 / term.target.up:.2f} per cold start"
         yield Found((*path, "target"), "target-high", message, "use a target from 50% to 80%")
-    if one.needs_base:
-        message = "weights sit on every replica, so each new one raises what is asked for: it can run away"
-        fix = "use headroom with base: what an idle replica uses"
-        yield Found((*path, "utilization"), "idle-share", message, fix)
     if subject.preset_of(term.utilization) == "dcgm/gpu-utilization":
         message = "it counts time in which any kernel ran: one request reads as full, and MIG has none"
         yield Found((*path, "utilization"), "gpu-util-coarse", message, "use dcgm/engine-active")
@@ -122,9 +117,6 @@ def _utilization(subject: Subject, term: UtilizationTerm, path: Path) -> Iterato
 
 def _headroom(subject: Subject, term: HeadroomTerm, path: Path) -> Iterator[Found]:
     one = subject.plan.inputs[term.headroom]
-    if one.needs_base and parse_amount(term.base, one.unit) == 0:
-        message = "base 0 says that an idle replica uses no memory; its weights would ask for replicas"
-        yield Found((*path, "base"), "idle-share", message, "write base: what an idle replica uses")
     engine = subject.preallocating_engine
     reads_cache = any(subject.ends_with(name, ("kv-cache-usage",)) for part in subject.terms for name in part.inputs)
     if one.needs_base and engine and not reads_cache:

@@ -44,7 +44,7 @@ class TermError(ValueError):
 
 def plan_term(name: str, term: TermBase, plan: PolicyPlan, capacity: Capacity) -> TermPlan:
     """What a term computes, its shape and the inputs it reads; TermError where it cannot be computed."""
-    planned = with_inputs(_plan(name, term, plan, capacity), plan.inputs)
+    planned = _with_inputs(_plan(name, term, plan, capacity), plan.inputs)
     return replace(planned, shape=plan_shape(term.shape, capacity))
 
 
@@ -76,7 +76,7 @@ def _plan(name: str, term: TermBase, plan: PolicyPlan, capacity: Capacity) -> Te
             raise TypeError(f"no rule for a term of type {type(term).__name__}")
 
 
-def with_inputs(term: TermPlan, inputs: Iterable[str]) -> TermPlan:
+def _with_inputs(term: TermPlan, inputs: Iterable[str]) -> TermPlan:
     """The term with the names of all inputs it reads, its condition aside."""
     read = {component.input for component in term.components}
     if term.latency is not None:

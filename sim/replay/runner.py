@@ -9,7 +9,7 @@ is on the trace's own.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from adapter.core.evaluation import alias
+from adapter.core.group_names import alias
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.samples import Answer, Labels, Sample, Series, labels_of
 from sim.faults import AdapterRestart, ControllerRestart, Fault, Faults

@@ -55,7 +55,7 @@ class InstantReader:
         if isinstance(cell, bool) or cell is None or (isinstance(cell, str) and not cell.strip()):
             raise refuse(where, "the row has no time", f"every row needs one in the column {self._column}")
         text = str(cell).strip()
-        match = _TEXT.fullmatch(text)
+        match = _TEXT.fullmatch(text) if "-" in text else None
         found = self._number(text, where) if match is None else self._moment(match, text, where)
         self._last, self._last_cell = found, cell
         return found

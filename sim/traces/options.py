@@ -7,6 +7,7 @@ by the reader that needs it.
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from adapter.core.samples import Labels, labels_of
@@ -95,6 +96,7 @@ class TraceOptions:
     """Seconds by which a request log is counted."""
 
 
+@lru_cache(maxsize=8192)
 def target_of_column(column: str) -> Target | None:
     """What a column's own name says: `waiting`, or `waiting{pod=a}`."""
     match = _COLUMN.fullmatch(column.strip())

@@ -6,7 +6,6 @@ only one chunk is held; the checksum is verified as the file is first read, and 
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from adapter.core.recordings import (
@@ -21,7 +20,7 @@ from adapter.core.recordings import (
 )
 from sim.traces.files import open_text
 from sim.traces.options import refuse
-from sim.traces.trace import READY, REPLICAS, Survey, TraceError, TraceHeader, TraceSample
+from sim.traces.trace import READY, REPLICAS, TraceError, TraceHeader, TraceSample, holes_in
 
 __all__ = ["FORMAT_NAME", "Recording"]
 
@@ -40,10 +39,7 @@ class Recording:
         self._verify()
         names = [one.query for one in recorded.queries]
         pseudo = [_PSEUDO[one.role] for one in recorded.queries if one.role is not None]
-        survey = Survey(str(path))
-        for sample in self.samples():
-            survey.row(sample.time)
-            survey.sample(sample.input, sample.labels)
+        holes = holes_in((sample.time for sample in self.samples()), recorded.scrape_interval)
         # Which pods report at one time says nothing: each is scraped at a time of its own. So has_pods stays False.
         self._header = TraceHeader(
             inputs=tuple(dict.fromkeys([*names, *pseudo])),
@@ -53,9 +49,9 @@ class Recording:
             epoch=self._zero,
             source=str(path),
             notes=(f"recorded for {recorded.policy} every {recorded.every:g} s, asked {recorded.offset:g} s back",),
+            holes=holes,
             is_recording=True,
         )
-        self._header = replace(self._header, holes=survey.header().holes)
 
     @property
     def header(self) -> TraceHeader:

@@ -5,15 +5,18 @@ Such a file must be read whole before its first instant is known, so samples are
 
 import heapq
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from adapter.core.samples import Labels, labels_of
 from sim.traces.instants import SECOND
 from sim.traces.options import INPUT_NAME, Duplicates, Target, TraceOptions, refuse
-from sim.traces.trace import Survey, TraceHeader, TraceSample
+from sim.traces.trace import Survey, TraceHeader, TraceSample, holes_in
 
 MAX_SAMPLES = 20_000_000
+MAX_GAPS_A_SERIES = 1000
 NAMELESS = "value"
 """The column of a series without a name, such as the answer to a query that computes something."""
 
@@ -85,6 +88,11 @@ class SeriesStore:
             survey.row(sample.time)
             survey.sample(sample.input, sample.labels)
         found = survey.header()
+        step = self._step()
+        if step is not None:
+            holes = holes_in((sample.time for sample in self.samples()), step)
+            told = tuple(f"no row from {hole.start:g} s to {hole.end:g} s" for hole in holes[:10])
+            found = replace(found, step=step, holes=holes, notes=told)
         twice = f"{self.repeated} duplicate values, of which the {self._options.duplicates} counts"
         own = (twice,) if self.repeated else ()
         gaps = blanks or {}
@@ -94,6 +102,13 @@ class SeriesStore:
             notes=(*notes, *own, *said, *found.notes), blanks=gaps,
         )  # fmt: skip
         return self
+
+    def _step(self) -> float | None:
+        """The usual distance within a series: of several series each is sampled at times of its own."""
+        gaps: Counter[int] = Counter()
+        for times, _ in self._series.values():
+            gaps.update(round((after - before) / 1e6) for before, after in pairwise(times[:MAX_GAPS_A_SERIES]))
+        return min(gaps, key=lambda gap: (-gaps[gap], gap)) / 1000 if gaps else None
 
     @property
     def header(self) -> TraceHeader:

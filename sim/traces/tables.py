@@ -215,7 +215,7 @@ class TableTrace:
         labels = self._row_labels(row)
         for column, target in self._targets(row, time_column):
             own = tuple(sorted((*labels, *target.labels))) if labels else target.labels
-            value = self._value(row.cells[column], f"{row.where}: {column}", numbers)
+            value = self._value(row.cells[column], row.where, column, numbers)
             yield (target.input, own), None if value is None else value * target.factor
 
     def _row_labels(self, row: Timed) -> Labels:
@@ -249,13 +249,15 @@ class TableTrace:
         """Whether a row may have fewer columns than another, as objects of JSON may."""
         return self._name.removesuffix(".gz").endswith(("jsonl", "ndjson", "json"))
 
-    def _value(self, cell: Cell, where: str, numbers: NumberReader) -> float | None:
+    def _value(self, cell: Cell, row: str, column: str, numbers: NumberReader) -> float | None:
         if cell is None:
             return None
         if isinstance(cell, str):
             text = cell.strip()
-            return None if not text or text in self._options.blanks else numbers.read(text, where)
+            return None if not text or text in self._options.blanks else numbers.read(text, row, column)
         if isinstance(cell, bool) or not isinstance(cell, int | float):
-            raise refuse(where, f"{cell!r} is no number", "map the columns that are wanted with --map INPUT=COLUMN")
+            raise refuse(
+                f"{row}: {column}", f"{cell!r} is no number", "map the columns that are wanted with --map INPUT=COLUMN"
+            )
         value = float(cell)
         return None if self._options.blanks and f"{value:g}" in self._options.blanks else value

@@ -104,6 +104,17 @@ def hold(samples: Iterable[TraceSample], source: str = "trace", epoch: float | N
     return HeldTrace(replace(survey.header(), epoch=epoch), held)
 
 
+def holes_in(times: Iterable[float], step: float) -> tuple[Hole, ...]:
+    """The holes between times that go up, where series sampled every `step` have times of their own each."""
+    found: list[Hole] = []
+    last: float | None = None
+    for time in times:
+        if last is not None and time - last > HOLE_STEPS * step and len(found) < MAX_HOLES:
+            found.append(Hole(last, time))
+        last = time
+    return tuple(found)
+
+
 class Survey:
     """Counts what a header tells while rows go by: bounded, however many there are."""
 

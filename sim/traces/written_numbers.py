@@ -19,8 +19,11 @@ class NumberReader:
         """What the cells showed so far."""
         self._is_declared = declared is not None
 
-    def read(self, text: str, where: str) -> float:
+    def read(self, text: str, row: str, column: str) -> float:
         """The number of a cell that is not blank; TraceError where it is none or of the other convention."""
+        if self.convention is Decimal.DOT and text.replace(".", "", 1).isdecimal() and text.isascii():
+            return float(text)  # by far the most frequent kind
+        where = f"{row}: {column}"
         if self.convention is not Decimal.COMMA and "," not in text:
             if "." in text:
                 self.convention = Decimal.DOT

@@ -10,6 +10,7 @@ from policy_world import LIBRARY, T, one, outcome, outcomes, tick
 
 from adapter.board import Board
 from adapter.core.api_requests import ApiRequest, read_request
+from adapter.core.lint_catalogue import CATALOGUE
 from adapter.core.policy_reading import LoadedPolicy, read_policies
 from adapter.core.problems import Problem
 from adapter.core.quantity import parse_milli
@@ -161,6 +162,7 @@ def test_a3_a_value_that_no_label_can_have_is_a_bad_request_that_names_it() -> N
     status, document = api_answer(load("A3"), series, asked("A3"))
     assert (status, document["reason"]) == (want["status"], want["reason"])
     assert "meta-llama/Llama-3.1-8B-Instruct" in document["message"]
+    assert want["lint"] in CATALOGUE  # tests/policy/test_selector_values.py holds an HPA with this selector against it
 
 
 @pytest.mark.parametrize("request_file", ["request.http", "request2.http"])

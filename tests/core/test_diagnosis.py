@@ -89,3 +89,9 @@ def test_a_drift_holds_and_says_so() -> None:
     assert result.text == "2"
     assert result.why.diagnosis is not None
     assert result.why.diagnosis.name == "drifting"
+
+
+def test_every_preset_that_a_role_names_exists() -> None:
+    inputs, _ = LIBRARY.names()
+    named = [preset for presets in LIBRARY.diagnoses.roles.values() for preset in presets]
+    assert [preset for preset in named if preset not in inputs] == []

@@ -3,7 +3,7 @@
 import pytest
 from policy_world import HEAD, LIBRARY, T, one, outcomes, policy, replicas, served, tick
 
-from adapter.core.evaluation import alias
+from adapter.core.group_names import alias
 from adapter.core.policy_reading import read_policies
 from adapter.core.signals import Signal
 

@@ -197,6 +197,7 @@ def test_the_command_ends_with_0_1_or_2_and_writes_json(tmp_path: Path) -> None:
         "severity": "error",
         "message": "spec.terms.compute.target: target 0.95 is above 0.9, so a full replica never asks for another",
         "fix": "use a target from 50% to 80%",
+        "page": "docs/errors.md#target-too-high",
     }
     assert run(tmp_path / "nosuch.yaml").returncode == 2
     assert run().returncode == 2
@@ -468,3 +469,18 @@ def test_an_input_whose_name_only_occurs_within_a_word_of_a_guard_is_unused() ->
         ("  publish:", "  guards: [{hold_scale_down: {when: 'gpu > 70%'}}]\n  publish:"),
     )
     assert [problem.code for problem in problems_of(text)] == ["unused-input"]
+
+
+def test_the_configuration_of_the_server_holds_for_a_check(tmp_path: Path) -> None:
+    policy, config = tmp_path / "p.yaml", tmp_path / "serve.yaml"
+    policy.write_text(replaced(("query: queue_depth", "query: 'queue_depth{namespace=\"other\"}'")))
+    command = [SCALEPROOF, "check", policy, "--output", "json"]
+    assert subprocess.run(command, capture_output=True, text=True, timeout=60).returncode == 0
+    for text, codes in (("tenancy: own\n", ["other-namespace"]), ("also-reads: {prod: [other]}\n", [])):
+        config.write_text(text)
+        ended = subprocess.run([*command, "--config", config], capture_output=True, text=True, timeout=60)
+        assert [one["code"] for one in json.loads(ended.stdout)["problems"]] == codes
+        assert ended.returncode == len(codes)
+    config.write_text("tenancy: all\n")
+    ended = subprocess.run([*command, "--config", config], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, "own-or-unlabelled" in ended.stderr) == (2, True)

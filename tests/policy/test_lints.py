@@ -78,8 +78,25 @@ def test_the_index_lists_every_code_once_and_there_is_no_page_without_a_code() -
     for code, rule in LINTS.items():
         assert index.count(f"| [{code}]({code}.md) | {rule.severity} | {rule.title} |") == 1
     for code, rule in CATALOGUE.items():
-        assert rule.group is not Group.DOCUMENT or f"| `{code}` | {rule.title} |" in index
+        assert rule.group is not Group.DOCUMENT or f"| [{code}](../errors.md#{code}) | {rule.title} |" in index
     assert {path.stem for path in PAGES.glob("*.md")} == {*LINTS, "README"}
+
+
+def test_every_error_has_its_section_with_title_why_and_fix_and_no_section_is_of_nothing() -> None:
+    text = (ROOT / "docs/errors.md").read_text()
+    sections = re.findall(r"^## (.*)\n\n((?:.+\n)+)\nFix: (?:.+\n)+", text, re.MULTILINE)
+    errors = {code: rule for code, rule in CATALOGUE.items() if rule.group is Group.DOCUMENT}
+    assert [code for code, _ in sections] == sorted(errors)
+    for code, why in sections:
+        assert " ".join(why.split()).startswith(f"{errors[code].title}. ")
+        assert len(why) > len(errors[code].title) + 20
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_the_page_that_outputs_name_exists(code: str) -> None:
+    name, _, anchor = CATALOGUE[code].page.partition("#")
+    text = (ROOT / name).read_text()
+    assert f"\n## {anchor}\n" in text if anchor else text.startswith(f"# {code}\n")
 
 
 SOURCES = [

@@ -1,24 +1,17 @@
 """Queries as Prometheus's own parser reads them: whatever a policy's match holds, its values are single matchers."""
 
-import json
-import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from preset_samples import LIBRARY, plan_of
+from prometheus_parser import Parser, Tree, prometheus_parser
 
 from adapter.core import promql
 from adapter.core.plans import PolicyPlan
 
 pytestmark = pytest.mark.slow
-
-PARSER = Path(__file__).parents[2] / "build/promqlparse"
 
 # What could end a string, a matcher or a selector early, hide the rest of a line, or be an escape of its own.
 HOSTILE = st.text(
@@ -30,54 +23,10 @@ HOSTILE = st.text(
 LABELS = st.sampled_from(["model_name", "cluster", "_x", "le"])
 
 
-@dataclass(frozen=True)
-class Matcher:
-    name: str
-    type: str
-    value: str
-    accepts: bool
-    """Whether the text asked about passes."""
-
-
-@dataclass(frozen=True)
-class Tree:
-    """What the parser makes of a query: the root's kind, its range, and the selector in it."""
-
-    kind: str
-    range_ms: int
-    metric: str
-    matchers: tuple[Matcher, ...]
-
-    def triples(self) -> list[tuple[str, str, str]]:
-        return [(one.name, one.type, one.value) for one in self.matchers]
-
-
-class Parser:
-    """The Go program, one question at a time."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._in: IO[str] = process.stdin
-        self._out: IO[str] = process.stdout
-
-    def parse(self, query: str, text: str = "") -> Tree:
-        self._in.write(json.dumps({"query": query, "text": text}) + "\n")
-        self._in.flush()
-        found = json.loads(self._out.readline())
-        assert "error" not in found, f"{query!r}: {found['error']}"
-        matchers = tuple(Matcher(**one) for one in found["matchers"] or ())
-        return Tree(found["kind"], found["range_ms"], found["metric"], matchers)
-
-
 @pytest.fixture(scope="module")
 def parser() -> Iterator[Parser]:
-    with ExitStack() as stack:
-        process = stack.enter_context(
-            subprocess.Popen([PARSER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
-        )
-        stack.callback(process.kill)
-        yield Parser(process)
+    with prometheus_parser() as running:
+        yield running
 
 
 def trees(parser: Parser, plan: PolicyPlan, text: str = "") -> list[Tree]:

@@ -1,8 +1,9 @@
 // Parses PromQL with Prometheus's own parser and says what it is, so that tests need not trust any other.
 //
-// Reads one JSON object a line from standard input, a query and a text. Answers each at once with a JSON object a line: the
-// error, or the kind of the root node, its range in milliseconds, the metric's name and the matchers in the order in which
-// they stand, each with whether it accepts the text.
+// Reads one JSON object a line from standard input, a query, a text and a label. Answers each at once with a JSON object a
+// line: the error, or the kind of the root node, its range in milliseconds, the metric's name and the matchers in the order
+// in which they stand, each with whether it accepts the text. Besides, for any kind of query: the matchers of every selector
+// in it, and the query written anew by Prometheus without any matcher on the label.
 package main
 
 import (
@@ -11,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -21,6 +24,7 @@ const maxLineBytes = 1 << 20
 type question struct {
 	Query string `json:"query"`
 	Text  string `json:"text"`
+	Label string `json:"label"`
 }
 
 type matcher struct {
@@ -37,6 +41,9 @@ type tree struct {
 	OffsetMilliseconds int64     `json:"offset_ms"`
 	Metric             string    `json:"metric"`
 	Matchers           []matcher `json:"matchers"`
+
+	Selectors [][]matcher `json:"selectors"`
+	Without   string      `json:"without"`
 }
 
 func main() {
@@ -55,15 +62,15 @@ func run(in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
 			return fmt.Errorf("a line is no question: %w", err)
 		}
-		if err := encoder.Encode(describe(asked.Query, asked.Text)); err != nil {
+		if err := encoder.Encode(describe(asked)); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
 }
 
-func describe(query, text string) tree {
-	expression, err := parser.ParseExpr(query)
+func describe(asked question) tree {
+	expression, err := parser.ParseExpr(asked.Query)
 	if err != nil {
 		return tree{Error: err.Error()}
 	}
@@ -73,16 +80,46 @@ func describe(query, text string) tree {
 		found.RangeMilliseconds = matrix.Range.Milliseconds()
 		selector, isVector = matrix.VectorSelector.(*parser.VectorSelector)
 	}
-	if !isVector {
-		return found
-	}
-	found.OffsetMilliseconds = selector.OriginalOffset.Milliseconds()
-	for _, one := range selector.LabelMatchers {
-		if one.Name == labels.MetricName {
-			found.Metric = one.Value
-			continue
+	if isVector {
+		found.OffsetMilliseconds = selector.OriginalOffset.Milliseconds()
+		for _, one := range selector.LabelMatchers {
+			if one.Name == labels.MetricName {
+				found.Metric = one.Value
+			}
 		}
-		found.Matchers = append(found.Matchers, matcher{one.Name, one.Type.String(), one.Value, one.Matches(text)})
+		found.Matchers = matchersOf(selector, asked.Text)
+	}
+	// Only after all matchers are read: those on the label are taken out of the tree.
+	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
+		if one, ok := node.(*parser.VectorSelector); ok {
+			found.Selectors = append(found.Selectors, matchersOf(one, asked.Text))
+			one.LabelMatchers = without(one.LabelMatchers, asked.Label)
+		}
+		return nil
+	})
+	found.Without = expression.String()
+	return found
+}
+
+// matchersOf lists the matchers of a selector except that on its name.
+func matchersOf(selector *parser.VectorSelector, text string) []matcher {
+	found := []matcher{}
+	for _, one := range selector.LabelMatchers {
+		if one.Name != labels.MetricName {
+			found = append(found, matcher{one.Name, one.Type.String(), one.Value, one.Matches(text)})
+		}
 	}
 	return found
+}
+
+// without leaves out the matchers on a label and puts the others in the order of their texts, which means nothing.
+func without(matchers []*labels.Matcher, label string) []*labels.Matcher {
+	kept := []*labels.Matcher{}
+	for _, one := range matchers {
+		if one.Name != label {
+			kept = append(kept, one)
+		}
+	}
+	slices.SortFunc(kept, func(a, b *labels.Matcher) int { return strings.Compare(a.String(), b.String()) })
+	return kept
 }

@@ -68,6 +68,8 @@ def test_each_tick_reads_back_what_its_range_would_have_seen(server: FakePrometh
     # Samples lie at …-10, 0, 10, …, 50: those from START - 5 to START + 55 are 0 to 50, the tenth (START) is 10.
     assert [(one.time - START, one.value) for one in a.samples] == [(10.0 * i, 10.0 + i) for i in range(6)]
     assert [(one.time - START, one.value) for one in b.samples] == [(3.5 + 10 * i, 0.25) for i in range(6)]
+    # Pod a is scraped every 10 s throughout, so that no two samples are further apart; b's own times are no holes.
+    assert recording.header.holes == ()
     (derived,) = found[START + 60.0]["count(waiting)"].series
     assert [(one.time, one.value) for one in derived.samples] == [(START + 55.0, 2.0)]
 

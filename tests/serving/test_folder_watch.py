@@ -38,7 +38,7 @@ def test_a_fault_while_looking_does_not_end_the_watch(monkeypatch: pytest.Monkey
     adapter.folder = cast(PolicyFolder, folder)
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(adapter.watch_folder())
-    adapter.asker.close()
+    adapter.sources.close()
     assert folder.looks == 3
     assert adapter.has_read_policies
     assert b"scaleproof_policy_reload_errors_total 1.0" in adapter.telemetry.exposition()

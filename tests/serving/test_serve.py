@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import requests
 from adapter_process import SCALEPROOF, AdapterProcess, FrontProxy
 from child_process import eventually, free_port
-from fake_prometheus import FakePrometheus, answering, failing, hanging
+from fake_prometheus import Exchange, FakePrometheus, answering, failing, hanging, success
 from grid_policies import policy_text
 
 from adapter.core.external_metrics import rfc3339
@@ -110,7 +111,8 @@ def test_queries_are_asked_for_the_grid_less_the_offset_and_never_before_it_is_d
     (folder / "a.yaml").write_text(policy_text("a"))
     wait_for(serve(), "a", 200)
     assert all(time == int(time) for time in prometheus.times)
-    assert [query for query in prometheus.seen if query != "load[120s]"] == ["load[128s]"]  # once more for the memory
+    tick, memory = 'load{namespace=~"prod|"}[120s]', 'load{namespace=~"prod|"}[128s]'
+    assert [query for query in prometheus.seen if query != tick] == [memory]  # once more for the memory
 
 
 def test_the_account_says_how_the_value_came_about(folder: Path, serve: Serve) -> None:
@@ -262,3 +264,34 @@ def test_front_proxy_identities_need_no_api_server_and_others_are_refused_withou
         assert adapter.get("/readyz").status_code == 200
     finally:
         adapter.close()
+
+
+@pytest.mark.slow
+def test_a_fleet_of_thousands_is_evaluated_beside_the_answering(
+    folder: Path, serve: Serve, prometheus: FakePrometheus
+) -> None:
+    def fleet(exchange: Exchange) -> None:
+        at = float(exchange.parameters["time"])
+        values = [[at - 15 * age, "70"] for age in reversed(range(20))]
+        exchange.send(200, success([{"metric": {"model": f"m{n}"}, "values": values} for n in range(2000)], "matrix"))
+
+    prometheus.behaviours["fleet"] = fleet
+    text = policy_text("fleet", "fleet").replace("[instance]", "[model]").replace("spec:\n", "spec:\n  by: [model]\n")
+    (folder / "fleet.yaml").write_text(text.replace("every: 1s", "every: 5s").replace("memory: 10s", "memory: 100s"))
+    (folder / "a.yaml").write_text(policy_text("a"))
+    adapter = serve()
+    wait_for(adapter, "a", 200)
+    # Its memory of 20 ticks of 2,000 series is read meanwhile: seconds of work, of which no answer waits for more than
+    # a piece. On the event loop it would be a tick's whole memory at once.
+    waits = []
+
+    def values() -> list[str]:
+        began = time.monotonic()
+        assert adapter.metric("prod", "a").status_code == 200
+        waits.append(time.monotonic() - began)
+        answer = adapter.metric("prod", "fleet", "model=m1999")
+        return [answer.json()["items"][0]["value"]] if answer.status_code == 200 else []
+
+    assert eventually(values, "the fleet is served", 120) == ["7"]
+    print(f"{len(waits)} answers beside the start of a fleet, the slowest after {max(waits):.2f} s")
+    assert len(waits) > 10

@@ -1,9 +1,11 @@
 """The source against servers that fail in every way there is: each is a reason, and comes in time."""
 
+import gzip
+import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 from fake_prometheus import (
@@ -174,3 +176,62 @@ def test_the_end_of_an_answered_query_leaves_its_connection_to_the_next(server: 
             assert source.instant("up", AT, deadline).failure is None
             deadline.end()
     assert len(ports) == 1
+
+
+def test_a_body_that_is_announced_as_too_large_is_not_read(server: FakePrometheus) -> None:
+    def announce(exchange: Exchange) -> None:
+        exchange.send_response(200)
+        exchange.send_header("Content-Length", str(2 * 1024**3))
+        exchange.end_headers()
+        exchange.server.closing.wait(60)  # nothing of it ever comes, so whoever reads waits
+
+    answer = ask(server, announce, seconds=30)
+    assert reason(answer) == "upstream-error"
+    assert answer.failure is not None
+    assert "announces 2147483648 bytes, at most 67108864" in answer.failure.message
+
+
+def test_a_small_body_that_unpacks_to_a_large_one_is_refused(
+    server: FakePrometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "MAX_BODY_BYTES", 1_000_000)
+    packed = gzip.compress(b" " * 50_000_000)
+    assert len(packed) < 100_000
+    answer = ask(server, lambda exchange: exchange.send(200, packed, **{"Content-Encoding": "gzip"}), seconds=10)
+    assert answer.failure is not None
+    assert "more than 1000000 bytes" in answer.failure.message
+
+
+def test_more_series_than_are_read_are_refused_with_their_number(server: FakePrometheus) -> None:
+    result = [{"metric": {"pod": f"p{number}"}, "value": [AT, "1"]} for number in range(100_000)]
+    answer = ask(server, lambda exchange: exchange.send(200, success(result)), seconds=30)
+    assert answer.failure is not None
+    assert (reason(answer), answer.series) == ("upstream-error", ())
+    assert "answered with 100000 series, at most 50000 are read" in answer.failure.message
+
+
+def test_a_deadline_that_ends_wakes_a_thread_in_a_handshake_that_drips() -> None:
+    closing_down = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"\x16\x03\x03\x40\x00")  # a record of TLS with 16,384 bytes, of which each comes alone
+            while not closing_down.wait(0.05):
+                connection.sendall(b"\x02")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        dripper = threading.Thread(target=drip, args=(listener,), daemon=True)
+        dripper.start()
+        deadline = Deadline(1.0)
+        timer = threading.Timer(1.0, deadline.end)
+        timer.start()
+        started = time.monotonic()
+        with closing(PrometheusSource(f"https://127.0.0.1:{listener.getsockname()[1]}")) as source:
+            answer = source.instant("up", AT, deadline)
+        took = time.monotonic() - started
+        closing_down.set()
+        dripper.join(5)
+    assert reason(answer) == "upstream-timeout"
+    # Without it all 16,384 bytes would be waited for: 14 minutes.
+    assert took < 30

@@ -117,6 +117,10 @@ class AdapterProcess:
     def own_metrics(self) -> str:
         return self._session.get(f"{self.metrics_url}/metrics", timeout=10).text
 
+    def log(self) -> str:
+        """All that it has written so far."""
+        return self._log.read_text()
+
     def explain(self) -> list[dict[str, Any]]:
         """Every signal as the adapter explains it: its tick `t`, its value, the reason where there is none."""
         response = self._session.get(f"{self.metrics_url}/explain", timeout=10)

@@ -1,6 +1,7 @@
 """A Prometheus on loopback that behaves as told: right, slow, broken or hostile. Ten lines a behaviour."""
 
 import json
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ class Exchange(BaseHTTPRequestHandler):
         self.parameters = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         self.server.seen[self.parameters.get("query", "")] += 1
         self.server.times.append(float(self.parameters.get("time", "0")))
+        self.server.asked.append((self.parameters, {name.lower(): value for name, value in self.headers.items()}))
         self.server.behaviour_of(self.parameters.get("query", ""))(self)
 
     def send(self, status: int, body: bytes, kind: str = "application/json", **headers: str) -> None:
@@ -42,17 +44,22 @@ class FakePrometheus(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, default: Behaviour) -> None:
+    def __init__(self, default: Behaviour, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), Exchange)
+        self.scheme = "https" if tls else "http"
+        if tls:  # the handshake is the handling thread's, at its first read
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.default = default
         self.behaviours: dict[str, Behaviour] = {}
         self.seen: Counter[str] = Counter()
         self.times: list[float] = []
+        self.asked: list[tuple[dict[str, str], dict[str, str]]] = []
+        """Parameters and headers of every request."""
         self.closing = threading.Event()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        return f"{self.scheme}://127.0.0.1:{self.server_address[1]}"
 
     def behaviour_of(self, query: str) -> Behaviour:
         return next((one for part, one in self.behaviours.items() if part in query), self.default)
@@ -62,8 +69,8 @@ class FakePrometheus(ThreadingHTTPServer):
 
 
 @contextmanager
-def fake_prometheus(default: Behaviour) -> Iterator[FakePrometheus]:
-    server = FakePrometheus(default)
+def fake_prometheus(default: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[FakePrometheus]:
+    server = FakePrometheus(default, tls)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -154,3 +154,17 @@ def test_a_window_of_servegen_without_a_rate_is_a_gap_of_the_source(tmp_path: Pa
     rates = [(one.time, one.value) for one in trace.samples() if one.input == "requests_per_second"]
     assert rates == [(0.0, 212.78), (1200.0, 187.72)]
     assert trace.header.blanks["requests_per_second"] == 1
+
+
+def test_series_with_times_of_their_own_are_no_holes_and_a_gap_of_all_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "range.json"
+    # Pod a is scraped at 0, 15, 30, then at 120; pod b 4 s later each time.
+    times = (0, 15, 30, 120)
+    result = [
+        {"metric": {"__name__": "waiting", "pod": pod}, "values": [[T + late + time, "1"] for time in times]}
+        for pod, late in (("a", 0), ("b", 4))
+    ]
+    path.write_text(json.dumps(result))
+    header = open_trace(path).header
+    assert header.step == 15.0
+    assert [(hole.start, hole.end) for hole in header.holes] == [(34.0, 120.0)]
