@@ -61,10 +61,9 @@ class Verified:
 
 def _value_lines(values: Values) -> Iterator[str]:
     equal = values.compared - values.differences
-    yield (
-        f"values: {equal} of {values.compared} ticks equal, {values.refusals} of them refusals; "
-        f"{values.ticks - values.compared} further ticks were scraped by nobody"
-    )
+    unseen = values.ticks - values.compared
+    told = f"{equal} of {values.compared} ticks equal; {values.refusals} were refusals"
+    yield f"values: {told}; {unseen} more no scrape saw"
     if values.first is not None:
         yield from _value_difference(values.first)
 
@@ -73,6 +72,7 @@ def _value_difference(one: ValueDifference) -> Iterator[str]:
     adapter = dict(one.adapter).get("pod") or dict(one.adapter).get("instance")
     yield f"first difference at {clock_time(one.t)} ({one.t:.15g}):"
     yield f"  served    {one.served}{f' by {adapter}' if adapter else ''}"
+    yield from (f"            {line}" for line in one.served_why)
     yield f"  replayed  {one.replayed}"
     yield from (f"            {line}" for line in one.why)
     yield f"  cause     {one.cause}"

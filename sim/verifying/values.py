@@ -23,6 +23,8 @@ class ValueDifference:
     """The account of the replayed one."""
     cause: str
     """Which input would have to have been answered otherwise."""
+    served_why: tuple[str, ...]
+    """The account that the served one then has; nothing where no such input was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ def compare_values(recording: Recording, loaded: LoadedPolicy, ticks: Iterable[C
 def _explained(
     recording: Recording, loaded: LoadedPolicy, one: Computed, adapter: Labels, served: str
 ) -> ValueDifference:
-    return ValueDifference(one.t, adapter, served, one.text, _account(one), _cause(recording, loaded, one.t, served))
+    cause, other = _cause(recording, loaded, one.t, served)
+    served_why = _account(other) if other is not None else ()
+    return ValueDifference(one.t, adapter, served, one.text, _account(one), cause, served_why)
 
 
 def _account(one: Computed) -> tuple[str, ...]:
@@ -99,19 +103,23 @@ def _why(why: Why) -> Iterator[str]:
     yield f"decided by {why.decided_by}"
 
 
-def _cause(recording: Recording, loaded: LoadedPolicy, t: float, served: str) -> str:
+def _cause(recording: Recording, loaded: LoadedPolicy, t: float, served: str) -> tuple[str, Computed | None]:
     """Try each input with other answers at this tick, and see whether the served text comes out."""
     if served.startswith("upstream-"):
-        return "Prometheus did not answer the adapter, or not in time; that it answers the recorder shows nothing of it"
-    for name, queries in _queries_by_input(loaded):
-        if _text_with(recording, loaded, t, queries, is_before=True) == served:
-            return f"{name}: with the answers of the tick before, the served one comes out; its samples came late"
-        if _text_with(recording, loaded, t, queries, is_before=False) == served:
-            return f"{name}: with no samples at this tick, the served one comes out; the adapter did not see them"
+        return "Prometheus did not answer the adapter, or not in time; a recording shows what it answers later", None
     every = {query for query, _ in loaded.plan.queries}
-    if _text_with(recording, loaded, t, every, is_before=True) == served:
-        return "all inputs: with the answers of the tick before, the served one comes out; all samples came late"
-    return "no single input explains it: the policy, the version or an earlier tick may have been another"
+    tries = [
+        (name, queries, is_before)
+        for name, queries in (*_queries_by_input(loaded), ("all inputs", every))
+        for is_before in (True, False)
+    ]
+    for name, queries, is_before in tries:
+        other = _computed_with(recording, loaded, t, queries, is_before)
+        if other is not None and other.text == served:
+            words = "the answers of the tick before" if is_before else "no samples at this tick"
+            rest = "samples came late" if is_before else "the adapter did not see them"
+            return f"{name}: with {words}, the served one comes out; {rest}", other
+    return "no input explains it: the policy, the version or an earlier tick was another", None
 
 
 def _queries_by_input(loaded: LoadedPolicy) -> Iterator[tuple[str, set[str]]]:
@@ -129,7 +137,9 @@ def _queries_by_input(loaded: LoadedPolicy) -> Iterator[tuple[str, set[str]]]:
         yield name, queries | ({one.freshness} if one.freshness is not None else set())
 
 
-def _text_with(recording: Recording, loaded: LoadedPolicy, t: float, queries: set[str], is_before: bool) -> str | None:
+def _computed_with(
+    recording: Recording, loaded: LoadedPolicy, t: float, queries: set[str], is_before: bool
+) -> Computed | None:
     """What comes out at the tick if these queries had been answered as the tick before was, or with nothing."""
 
     def alter(at: float, answers: Answers, before: Answers) -> Answers:
@@ -140,4 +150,4 @@ def _text_with(recording: Recording, loaded: LoadedPolicy, t: float, queries: se
             for query, answer in answers.items()
         }
 
-    return next((one.text for one in computed(recording, loaded, alter) if one.t >= t - 0.0005), None)
+    return next((one for one in computed(recording, loaded, alter) if one.t >= t - 0.0005), None)
