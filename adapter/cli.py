@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("sim.comparing.command", "Compare two revisions of policies on traces: decisions, scores, cost, verdict."),
     "trace": ("sim.traces.show_command", "Show what is understood of a trace: inputs, span, holes, blanks."),
     "record": ("adapter.record_command", "Record what a policy asks from Prometheus, as a trace for replay."),
+    "verify": ("sim.verifying.command", "Compare a recorded period, computed again, with what was served and decided."),
     "preflight": (
         "adapter.preflight.command",
         "See whether a cluster is ready: who owns the API, rights, certificates, HPAs.",

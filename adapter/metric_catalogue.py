@@ -54,6 +54,20 @@ CATALOGUE = (
         "For long: raise publish.ceiling (and maxReplicas), or find out what the workload waits for.",
     ),
     Metric(
+        "scaleproof_signal_tick_seconds",
+        Kind.GAUGE,
+        POLICY,
+        "Time of the evaluation that is served, in epoch seconds.",
+        "It grows by `every`. `scaleproof record --served` keeps it, so that `verify` knows what a value is of.",
+    ),
+    Metric(
+        "scaleproof_signal_missing",
+        Kind.GAUGE,
+        (*POLICY, "reason"),
+        "1 while the evaluation that is served has no value, by the reason.",
+        "As for scaleproof_no_signal_total, as of now.",
+    ),
+    Metric(
         "scaleproof_diagnosis",
         Kind.GAUGE,
         (*POLICY, "diagnosis", "replicas_help"),

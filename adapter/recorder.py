@@ -16,10 +16,11 @@ from typing import IO
 
 from adapter import clock
 from adapter.core import promql
-from adapter.core.quantity import write_milli
 from adapter.core.recordings import (
     HPA,
     SERVED,
+    SERVED_MISSING,
+    SERVED_TICK,
     RecordingError,
     RecordingHeader,
     channel_line,
@@ -29,7 +30,8 @@ from adapter.core.recordings import (
     read_line,
     write_header,
 )
-from adapter.core.samples import Answer
+from adapter.core.samples import Answer, Series
+from adapter.core.served_channel import served_lines
 from adapter.deadlines import Deadline
 from adapter.prometheus import PrometheusSource
 
@@ -117,15 +119,21 @@ def _chunk(source: PacedSource, header: RecordingHeader, start: int, end: int, i
 
 def _channel_lines(source: PacedSource, header: RecordingHeader, start: int, end: int) -> list[str]:
     """What was served and what the HPA wanted, as Prometheus scraped it between the chunk's ticks."""
-    lines = []
     until, after = end * header.every, (start - 1) * header.every
+    found = {}
     for channel, query in header.channels.items():
         answer = source.instant(promql.with_range(query, until - after + 0.001), until)
-        for series in sorted(answer.series, key=lambda one: one.labels):
-            kept = [one for one in series.samples if after < one.time <= until]
-            values = [write_milli(round(one.value * 1000)) if channel == SERVED else one.value for one in kept]
-            if kept:
-                lines.append(channel_line(channel, dict(series.labels), [one.time for one in kept], values))
+        found[channel] = [
+            Series(series.labels, tuple(one for one in series.samples if after < one.time <= until))
+            for series in answer.series
+        ]
+    lines = []
+    if SERVED in found:
+        lines += served_lines(found[SERVED], found[SERVED_TICK], found[SERVED_MISSING])
+    for series in sorted(found.get(HPA, ()), key=lambda one: one.labels):
+        if series.samples:
+            times, values = zip(*[(one.time, one.value) for one in series.samples], strict=True)
+            lines.append(channel_line(HPA, dict(series.labels), times, values))
     return lines
 
 
@@ -191,7 +199,10 @@ def channel_queries(namespace: str, policy: str, hpa: str | None, with_served: b
     """The selectors of the channels that are wanted."""
     found = {}
     if with_served:
-        found[SERVED] = promql.selector("scaleproof_signal_value", {"namespace": namespace, "policy": policy})
+        names = {SERVED: "value", SERVED_TICK: "tick_seconds", SERVED_MISSING: "missing"}
+        for channel, name in names.items():
+            labels = {"namespace": namespace, "policy": policy}
+            found[channel] = promql.selector(f"scaleproof_signal_{name}", labels)
     if hpa is not None:
         name = "kube_horizontalpodautoscaler_status_desired_replicas"
         found[HPA] = promql.selector(name, {"namespace": namespace, "horizontalpodautoscaler": hpa})

@@ -21,6 +21,7 @@ from prometheus_client.registry import Collector
 
 from adapter import clock
 from adapter.core.policy_reading import LoadedPolicy
+from adapter.core.policy_values import reasons_of, value_milli_of
 from adapter.core.signals import GroupSignal, NoSignal, Signal
 from adapter.metric_catalogue import BY_NAME
 from adapter.signal_log import SignalLog
@@ -34,9 +35,11 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class _Shown:
-    """What is shown of one policy: its value, if it has one, its diagnoses, and which counters it has."""
+    """What is shown of one policy: its tick, its value or why it has none, its diagnoses, and which counters it has."""
 
+    t: float | None = None
     value: float | None = None
+    reasons: tuple[str, ...] = ()
     as_of: float = 0.0
     is_at_ceiling: bool = False
     diagnoses: frozenset[tuple[str, str]] = frozenset()
@@ -84,7 +87,8 @@ class Telemetry:
         self._evaluation.observe(seconds)
         shown = self._shown.setdefault(loaded.policy.key, _Shown())
         signals = [group.outcome for group in groups if isinstance(group.outcome, Signal)]
-        shown.value = max((signal.value_milli for signal in signals), default=0) / 1000 if signals else None
+        milli = value_milli_of(groups)
+        shown.t, shown.value, shown.reasons = t, None if milli is None else milli / 1000, reasons_of(groups)
         shown.as_of = min((signal.as_of for signal in signals), default=0.0)
         shown.is_at_ceiling = any(signal.is_at_ceiling for signal in signals)
         whys = [group.outcome.why for group in groups if group.outcome.why is not None]
@@ -178,6 +182,10 @@ class _SignalCollector(Collector):
         families = self._families()
         now = clock.now()
         for key, one in self._shown.items():
+            if one.t is not None:
+                families["scaleproof_signal_tick_seconds"].add_metric(key, one.t)
+            for reason in one.reasons:
+                families["scaleproof_signal_missing"].add_metric((*key, reason), 1)
             for diagnosis in sorted(one.diagnoses):
                 families["scaleproof_diagnosis"].add_metric((*key, *diagnosis), 1)
             if one.value is not None:  # rather none than its last
@@ -187,6 +195,6 @@ class _SignalCollector(Collector):
         yield from families.values()
 
     def _families(self) -> dict[str, GaugeMetricFamily]:
-        names = ("value", "age_seconds", "at_ceiling")
-        found = [BY_NAME[f"scaleproof_signal_{name}"] for name in names] + [BY_NAME["scaleproof_diagnosis"]]
+        names = ("signal_value", "signal_age_seconds", "signal_at_ceiling", "signal_tick_seconds", "signal_missing")
+        found = [BY_NAME[f"scaleproof_{name}"] for name in (*names, "diagnosis")]
         return {one.name: GaugeMetricFamily(one.name, one.about, labels=one.labels) for one in found}

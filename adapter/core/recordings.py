@@ -23,7 +23,10 @@ FORMAT_VERSION = 1
 
 ROLE_REPLICAS, ROLE_READY = "replicas", "ready"
 SERVED, HPA = "served", "hpa"
-"""Channels beside the queries: what was served, and the replicas that an HPA wanted."""
+"""Channels beside the queries: what was served at a tick (a quantity, or why there was none), and the replicas that an
+HPA wanted."""
+SERVED_TICK, SERVED_MISSING = "served tick", "served missing"
+"""What else is asked for the channel "served"; no lines of their own."""
 
 
 class RecordingError(ValueError):
@@ -67,7 +70,8 @@ class RecordingHeader:
 class RecordedLine:
     """A line behind the header: samples of one series, or the end of a chunk.
 
-    `channel` is the number of a query, "served" or "hpa"; values of "served" are texts as on the wire.
+    `channel` is the number of a query, "served" or "hpa". Times of "served" are ticks, its values texts: as on the
+    wire, or the reason for having none.
     """
 
     channel: int | str

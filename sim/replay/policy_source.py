@@ -120,34 +120,34 @@ class PolicySource:
         served = self._served
         if served is None:
             return None, MetricStep(metric.name, None, Reason.STARTING, "no evaluation yet")
-        tick = served.t - self._zero
-        groups = served.groups
-        if metric.selector:
-            groups = tuple(one for one in groups if metric.selects(one.labels))
-        return self._rendered(metric.name, groups, tick)
+        return read_metric(self.loaded, metric, served.groups, served.t - self._zero)
 
-    def _rendered(
-        self, name: str, groups: tuple[GroupSignal, ...], tick: float
-    ) -> tuple[tuple[int, ...] | None, MetricStep]:
-        """The items, or the one error that stands for all, by the rules of the board."""
-        if not groups:
-            message = "no group of the policy matches the selector"
-            return None, MetricStep(name, None, "not-found", message, tick)
-        if len(groups) > 1 and not self.loaded.policy.spec.publish.sum:
-            message = f"the selector matches {len(groups)} groups, and publish.sum is not set"
-            return None, MetricStep(name, None, "several-groups", message, tick)
-        texts: list[str] = []
-        signal: Signal | None = None
-        total = 0
-        for group in groups:
-            outcome = group.outcome
-            if isinstance(outcome, NoSignal):
-                missing = outcome.missing
-                return None, MetricStep(name, None, missing.reason, missing.message, tick, outcome)
-            texts.append(outcome.text)
-            total += outcome.value_milli
-            signal = outcome
-        if total > MAX_VALUE * 1000:
-            return None, MetricStep(name, None, Reason.TOO_LARGE, f"the items add up to more than {MAX_VALUE}", tick)
-        text = texts[0] if len(texts) == 1 else "+".join(texts)
-        return tuple(map(milli_on_the_wire, texts)), MetricStep(name, text, None, "", tick, signal)
+
+def read_metric(
+    loaded: LoadedPolicy, metric: Metric, groups: tuple[GroupSignal, ...], tick: float
+) -> tuple[tuple[int, ...] | None, MetricStep]:
+    """The items that the controller reads, or the one error that stands for all, by the rules of the board."""
+    name = metric.name
+    if metric.selector:
+        groups = tuple(one for one in groups if metric.selects(one.labels))
+    if not groups:
+        message = "no group of the policy matches the selector"
+        return None, MetricStep(name, None, "not-found", message, tick)
+    if len(groups) > 1 and not loaded.policy.spec.publish.sum:
+        message = f"the selector matches {len(groups)} groups, and publish.sum is not set"
+        return None, MetricStep(name, None, "several-groups", message, tick)
+    texts: list[str] = []
+    signal: Signal | None = None
+    total = 0
+    for group in groups:
+        outcome = group.outcome
+        if isinstance(outcome, NoSignal):
+            missing = outcome.missing
+            return None, MetricStep(name, None, missing.reason, missing.message, tick, outcome)
+        texts.append(outcome.text)
+        total += outcome.value_milli
+        signal = outcome
+    if total > MAX_VALUE * 1000:
+        return None, MetricStep(name, None, Reason.TOO_LARGE, f"the items add up to more than {MAX_VALUE}", tick)
+    text = texts[0] if len(texts) == 1 else "+".join(texts)
+    return tuple(map(milli_on_the_wire, texts)), MetricStep(name, text, None, "", tick, signal)

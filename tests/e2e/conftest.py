@@ -13,7 +13,7 @@ from child_process import eventually
 from cluster import ADAPTER_NAMESPACE, Cluster
 from deployment_follower import DeploymentFollower
 from inference_exporter import InferenceExporter
-from prometheus_process import PrometheusProcess
+from prometheus_process import Job, PrometheusProcess, Target
 from workloads import autoscaler, deployment
 
 BASE = Path(__file__).parents[2] / "manifests/base"
@@ -97,7 +97,7 @@ def start_story(
             exporter = InferenceExporter(namespace, NAME, "llama-70b")
             stack.callback(exporter.close)
             exporter.set_load(in_flight, batch_size=8)
-            prometheus = PrometheusProcess(tmp_path, exporter.jobs())
+            prometheus = PrometheusProcess(tmp_path, [*exporter.jobs(), Job("scaleproof", honor_labels=True)])
             stack.callback(prometheus.close)
             follower = DeploymentFollower(exporter, cluster, prometheus)
             stack.callback(follower.close)
@@ -112,6 +112,7 @@ def start_story(
             )
             stack.callback(adapter.close)
             adapter.wait_ready()
+            prometheus.set_targets("scaleproof", [Target(adapter.metrics_url.removeprefix("http://"))])
             cluster.register_adapter(adapter.port)
             stack.callback(cluster.unregister_adapter)
             story = Story(cluster, namespace, exporter, prometheus, adapter, follower)

@@ -125,8 +125,17 @@ def test_a_part_of_another_recording_is_never_gone_on_with(server: FakePrometheu
 
 
 def test_what_was_served_and_what_the_hpa_wanted_are_channels(server: FakePrometheus, tmp_path: Path) -> None:
-    served = {START + 20.0: 2.5, START + 30.0: 3.0}
-    server.behaviours["scaleproof_signal_value"] = storing({labels("scaleproof_signal_value", policy="p"): served})
+    # Scraped every 10 s, ticks every 15 s: the tick at START is seen twice, that at START + 30 has no value.
+    ticks = {START + 4.0: START, START + 14.0: START, START + 24.0: START + 15.0, START + 34.0: START + 30.0}
+    value = {START + 4.0: 2.5, START + 14.0: 2.5, START + 24.0: 3.0}
+    missing = {START + 34.0: 1.0}
+    for name, samples, more in (
+        ("scaleproof_signal_tick_seconds", ticks, {}),
+        ("scaleproof_signal_value", value, {}),
+        ("scaleproof_signal_missing", missing, {"reason": "stale"}),
+    ):
+        whole = {labels(name, policy="p", instance="a", **more): samples}
+        server.behaviours[name] = storing(whole, digits=15)
     wanted = {START + 21.0: 3.0}
     name = "kube_horizontalpodautoscaler_status_desired_replicas"
     server.behaviours[name] = storing({labels(name, horizontalpodautoscaler="h"): wanted})
@@ -134,7 +143,8 @@ def test_what_was_served_and_what_the_hpa_wanted_are_channels(server: FakePromet
     recording = open_trace(tmp_path / "out.jsonl.gz")
     assert isinstance(recording, Recording)
     (line,) = recording.channel("served")
-    assert (line.times, line.values) == ((START + 20.0, START + 30.0), ("2500m", "3"))
+    assert (line.times, line.values) == ((START, START + 15.0, START + 30.0), ("2500m", "3", "stale"))
+    assert line.labels == (("instance", "a"), ("policy", "p"))
     (line,) = recording.channel("hpa")
     assert (line.times, line.values) == ((START + 21.0,), (3.0,))
 

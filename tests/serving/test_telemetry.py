@@ -64,10 +64,17 @@ def test_values_are_shown_while_there_are_any_and_nothing_stays_of_a_policy_that
     ]
     telemetry.evaluated(loaded, 99.0, two, 0.1)
     # The largest value, the age of the oldest sample (100 - 70), and that one of the two is cut.
-    assert shown(telemetry) == {"signal_value": 7.0, "signal_age_seconds": 30.0, "signal_at_ceiling": 1.0}
+    assert shown(telemetry) == {
+        "signal_value": 7.0,
+        "signal_age_seconds": 30.0,
+        "signal_at_ceiling": 1.0,
+        "signal_tick_seconds": 99.0,
+    }
     telemetry.evaluated(loaded, 100.0, [GroupSignal({}, NoSignal(Missing(Reason.STALE, ""), why("stale")))], 0.1)
     telemetry.evaluation_failed(loaded.policy.key)
     assert shown(telemetry) == {
+        "signal_tick_seconds": 100.0,
+        "signal_missing stale": 1.0,
         "no_signal_total stale": 1.0,
         "bad_inputs_total load stale": 1.0,
         "evaluation_failures_total": 1.0,

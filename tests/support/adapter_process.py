@@ -5,7 +5,7 @@ Knows only its command line and the wire (`scaleproof serve` of the built wheel)
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -55,11 +55,13 @@ class AdapterProcess:
         flags: Sequence[str] = (),
         bind_address: str = "127.0.0.1",
         name: str = "adapter",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.port = free_port()
         self.metrics_url = f"http://127.0.0.1:{free_port()}"
         self.url = f"https://localhost:{self.port}"
         self._log = folder / f"{name}.log"
+        self._environment = environment
         self._arguments: list[str | Path] = [
             SCALEPROOF,
             "serve",
@@ -82,7 +84,7 @@ class AdapterProcess:
     def launch(self) -> ChildProcess:
         """Start the program without waiting for anything (first start, and after `kill` or `stop`)."""
         self._log_start = self._log.stat().st_size if self._log.exists() else 0
-        self.child = ChildProcess(self._arguments, self._log)
+        self.child = ChildProcess(self._arguments, self._log, self._environment)
         return self.child
 
     def wait_ready(self) -> None:

@@ -112,6 +112,11 @@ class Cluster:
     def autoscaler(self, namespace: str, name: str) -> dict[str, Any]:
         return self.get(f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/{name}")
 
+    def autoscalers(self, namespace: str) -> list[dict[str, Any]]:
+        path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
+        items: list[dict[str, Any]] = self.get(path)["items"]
+        return items
+
     def pods(self, namespace: str, selector: str = "") -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.get(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}")["items"]
         return items

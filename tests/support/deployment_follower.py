@@ -44,6 +44,9 @@ class DeploymentFollower:
         replicas = deployment["spec"]["replicas"]
         if self.replicas_seen[-1:] != [replicas]:
             self.replicas_seen.append(replicas)
+        for autoscaler in self._cluster.autoscalers(workload.namespace):
+            if autoscaler["metadata"]["name"] == workload.deployment and "desiredReplicas" in autoscaler["status"]:
+                self._exporter.set_desired_replicas(autoscaler["status"]["desiredReplicas"])
         found = {
             pod["metadata"]["name"]: is_ready(pod)
             for pod in self._cluster.pods(workload.namespace, f"app={workload.deployment}")

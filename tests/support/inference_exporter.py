@@ -166,6 +166,10 @@ class InferenceExporter:
     def set_kube_state(self, *, is_up: bool) -> None:
         self._change(lambda workload: replace(workload, exports_kube_state=is_up))
 
+    def set_desired_replicas(self, replicas: int) -> None:
+        """Say what the HPA wants."""
+        self._change(lambda workload: replace(workload, desired_replicas=replicas))
+
     def jobs(self) -> list[Job]:
         """The three scrape jobs, with the labels that the Prometheus operator's monitors would give."""
         dcgm = {"namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-x7k2p", "container": "exporter"}

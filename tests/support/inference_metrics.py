@@ -44,6 +44,8 @@ class Workload:
     deployment: str
     model: str
     spec_replicas: int = 0
+    desired_replicas: int | None = None
+    """What the HPA of the same name wants, where there is one."""
     pods: tuple[Pod, ...] = ()
     exports_kube_state: bool = True
 
@@ -124,6 +126,10 @@ def kube_state(workload: Workload) -> str:
     lines = family("kube_deployment_spec_replicas", "gauge", [(deployment, workload.spec_replicas)])
     lines += family("kube_deployment_status_replicas", "gauge", [(deployment, len(workload.pods))])
     lines += family("kube_deployment_status_replicas_ready", "gauge", [(deployment, len(workload.ready_pods))])
+    if workload.desired_replicas is not None:
+        autoscaler = {"namespace": workload.namespace, "horizontalpodautoscaler": workload.deployment}
+        name = "kube_horizontalpodautoscaler_status_desired_replicas"
+        lines += family(name, "gauge", [(autoscaler, workload.desired_replicas)])
 
     def identity(pod: Pod) -> dict[str, str]:
         return {"namespace": workload.namespace, "pod": pod.name, "uid": f"uid-{pod.name}"}

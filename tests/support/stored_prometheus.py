@@ -12,15 +12,15 @@ Stored = Mapping[str, Mapping[float, float]]
 _RANGE = re.compile(r"\[(\d+)(s|ms)\]$")
 
 
-def storing(series: Stored, left_open: bool = False) -> "StoredAnswers":
-    return StoredAnswers(series, left_open)
+def storing(series: Stored, left_open: bool = False, digits: int = 6) -> "StoredAnswers":
+    return StoredAnswers(series, left_open, digits)
 
 
 class StoredAnswers:
     """Selectors see the samples of their range; any other query is the number of series at the instant."""
 
-    def __init__(self, series: Stored, left_open: bool) -> None:
-        self._series, self._left_open = series, left_open
+    def __init__(self, series: Stored, left_open: bool, digits: int) -> None:
+        self._series, self._left_open, self._digits = series, left_open, digits
 
     def __call__(self, exchange: Exchange) -> None:
         parameters = exchange.parameters
@@ -37,7 +37,7 @@ class StoredAnswers:
         result = []
         for labels, samples in self._series.items():
             kept = [
-                [time, f"{value:g}"]
+                [time, f"{value:.{self._digits}g}"]
                 for time, value in samples.items()
                 if at - span <= time <= at and not (self._left_open and time == at - span)
             ]

@@ -1,0 +1,1 @@
+"""`scaleproof verify`: a recorded period computed again and compared with what was served and what the HPA did."""
