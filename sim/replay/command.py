@@ -28,7 +28,6 @@ from sim.replay.steps import SyncStep
 from sim.replay.subject import Subject, load_subject
 from sim.replay.summary import Summary
 from sim.report.document import ReportError
-from sim.report.ghost import Ghost
 from sim.report.making import ReportMaker, parse_fault, play_ghost
 from sim.scores import Scorer
 from sim.traces.flags import with_trace_flags
@@ -147,14 +146,11 @@ def replay(
         subject = load_subject(policy, trace, hpa, kubernetes, options)
         faults = tuple(parse_fault(one) for one in fault or ())
         run = Run(subject.policies, subject.trace, subject.hpa, parameters, faults)
-        maker = None
-        if report is not None:
+        name = str(baseline_policy or policy)
+        base = None
+        if baseline_policy is not None or baseline_hpa is not None:
             base = load_subject(baseline_policy or policy, trace, baseline_hpa or hpa, kubernetes, options)
-            has_ghost = baseline_policy is not None or baseline_hpa is not None
-            ghost = _ghost(base, run, faults, gpus_per_replica) if has_ghost else None
-            maker = ReportMaker(report, run, faults, ghost)
-        elif baseline_policy is not None or baseline_hpa is not None:
-            raise ReplayError("a baseline is shown in a report: give --report FILE.html too")
+        maker = _maker(report, run, faults, base, name, gpus_per_replica)
         summary = _play(subject, run, output, log, to, _gpus(subject, gpus_per_replica), maker)
     except (FileRefused, TraceError, ReplayError, NotModelledError, LogError, ReportError) as error:
         typer.echo(f"error: {error}", err=True)
@@ -167,10 +163,18 @@ def _gpus(subject: Subject, said: float | None) -> float:
     return said if said is not None else float(budget.gpus_per_replica) if budget is not None else 1.0
 
 
-def _ghost(base: Subject, run: Run, faults: tuple[Fault, ...], gpus: float | None) -> Ghost:
-    name = f"{base.policy_name}, HPA {base.hpa_words}"
-    other = Run(base.policies, base.trace, base.hpa, run.parameters, faults)
-    return play_ghost(name, other, _gpus(base, gpus), len(run.hpa.metrics))
+def _maker(
+    report: Path | None, run: Run, faults: tuple[Fault, ...], base: Subject | None, name: str, gpus: float | None
+) -> ReportMaker | None:
+    if report is None:
+        if base is not None:
+            raise ReplayError("a baseline is shown in a report: give --report FILE.html too")
+        return None
+    ghost = None
+    if base is not None:
+        other = Run(base.policies, base.trace, base.hpa, run.parameters, faults)
+        ghost = play_ghost(f"{name}, HPA {base.hpa_words}", other, _gpus(base, gpus), len(run.hpa.metrics))
+    return ReportMaker(report, run, faults, ghost)
 
 
 def _play(

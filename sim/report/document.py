@@ -8,7 +8,7 @@ that no browser runs, so no name or message of a trace can become code. The part
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from math import inf, isfinite
@@ -17,7 +17,7 @@ from pathlib import Path
 from sim.faults import AnswerFault, ControllerRestart, Fault, ScaleEdit, ScaleFails
 from sim.replay.summary import Summary
 from sim.report.ghost import Ghost
-from sim.report.points import MAX_CHANGES, Collector, Point, Rank
+from sim.report.points import MAX_KEPT, Collector, Point, Rank
 from sim.scores import Scores
 
 MAX_BYTES = 2_000_000
@@ -42,40 +42,39 @@ def report(summary: Summary, kept: Collector, faults: Sequence[Fault] = (), ghos
     about = _about(summary, faults, ghost)
     points = kept.points
     for words, fitted in _attempts(points):
-        said = _shown_words(kept, len(fitted)) + words
+        said = _shown_words(kept, len(fitted), words)
         html = _page({**about, "shown": said, **_columns(fitted), "rescales": _rescales(points, kept.rescales)})
         if len(html.encode()) <= MAX_BYTES:
             return html
     raise ReportError("the texts of the run alone are more than 2 MB")
 
 
-def _attempts(points: list[Point]) -> list[tuple[str, list[Point]]]:
-    """What to leave out, step by step."""
+def _attempts(points: list[Point]) -> Iterator[tuple[str, list[Point]]]:
+    """What is kept with which words, less at each step: texts first, then points, those that matter least first."""
+    changes = "every rescale, every change of the reasons and of the baseline, and "
+    yield changes, points
     bare = [replace(one, lines=()) if one.rank is Rank.EXTREME else one for one in points]
-    changes = [replace(one, lines=()) if one.rank is not Rank.RESCALE else one for one in points]
-    without = [replace(one, lines=()) for one in points]
-    found = [
-        ("", points),
-        (" The arithmetic is there for rescales and changes of reasons only.", bare),
-        (" The arithmetic is there for rescales only.", changes),
-        (" The arithmetic did not fit.", without),
-    ]
+    yield f"(with the arithmetic of the first two) {changes}", bare
+    told = [replace(one, lines=()) if one.rank is not Rank.RESCALE else one for one in points]
+    yield f"(with the arithmetic of rescales) {changes}", told
+    fewer = [one for one in told if one.rank is not Rank.CHANGE]
+    yield "(with the arithmetic of rescales) every rescale, and ", fewer
+    without = [replace(one, lines=()) for one in fewer]
+    yield "(without arithmetic) every rescale, and ", without
     every = 2
-    while len(points) // every > 100:
-        found.append((f" Not all fit: one point in {every} is shown, without arithmetic.", without[::every]))
+    while len(without) // every > 100:
+        yield f"(without arithmetic) one in {every} of every rescale and ", without[::every]
         every *= 2
-    return found
 
 
-def _shown_words(kept: Collector, shown: int) -> str:
-    if kept.stretch == 1:
-        return f"All {kept.syncs} syncs are shown."
-    words = (
-        f"{shown} of {kept.syncs} syncs are shown: every rescale, every change of the reasons, and the least and most"
-        f" of signal, U, proposal and ready pods in each stretch of {kept.stretch} syncs. Scores count every sync."
-    )
-    left = kept.changes_left_out
-    return f"{words} {left} changes beyond the first {MAX_CHANGES} are left out." if left else words
+def _shown_words(kept: Collector, shown: int, what: str) -> str:
+    if shown == kept.syncs:
+        how = what.partition(")")[0] + ")" if what.startswith("(") else ""
+        return f"All {kept.syncs} syncs are shown {how}".rstrip() + "."
+    words = f"{shown} of {kept.syncs} syncs are shown: {what}the least and most of signal, U, proposal and ready pods"
+    words += f" in each stretch of {kept.stretch} syncs. Scores count every sync."
+    left = kept.left_out
+    return f"{words} {left} beyond the first {MAX_KEPT} of a kind are left out." if left else words
 
 
 def _about(summary: Summary, faults: Sequence[Fault], ghost: Ghost | None) -> dict[str, object]:

@@ -18,12 +18,12 @@ from sim.report.ghost import Ghost, GhostPoint, value_of
 STRETCHES = 600
 """Screens have a few thousand columns; 600 stretches with up to 8 points each are 4,800."""
 
-MAX_CHANGES = 20_000
-"""Changes beyond this are counted and told, not kept: a run of a year that flaps must not fill the memory."""
+MAX_KEPT = 20_000
+"""Rescales, and changes, beyond this are told, not kept: a run that flaps for a year must not fill the memory."""
 
 
 class Rank(IntEnum):
-    """How much a point matters, where not all fit into the file."""
+    """How much a point matters, where not all fit into the file; the ends of the run count as rescales."""
 
     RESCALE = 0
     CHANGE = 1
@@ -73,10 +73,10 @@ class Collector:
 
     def __init__(self, expected_syncs: int, ghost: Ghost | None = None) -> None:
         self.stretch = max(1, ceil(expected_syncs / STRETCHES)) if expected_syncs > 8 * STRETCHES else 1
-        self.syncs = self.changes_left_out = self.rescales = 0
+        self.syncs = self.left_out = self.rescales = 0
         self.points: list[Point] = []
         self._ghost = ghost
-        self._changes = 0
+        self._kept = dict.fromkeys(Rank, 0)
         self._last: SyncStep | None = None
         self._last_ghost: GhostPoint | None = None
         self._chosen: dict[int, Rank] = {}
@@ -86,11 +86,11 @@ class Collector:
         """Take one sync."""
         self.rescales += step.is_rescale
         rank = self._rank(step)
-        if rank is not None and self._changes >= MAX_CHANGES:
-            self.changes_left_out += 1
+        if rank is not None and self._kept[rank] >= MAX_KEPT:
+            self.left_out += 1
             rank = None
         if rank is not None:
-            self._changes += 1
+            self._kept[rank] += 1
             self._chosen[len(self._stretch)] = rank
         self._stretch.append(step)
         self.syncs += 1
@@ -101,21 +101,18 @@ class Collector:
     def finish(self) -> None:
         """The last stretch, and the last sync."""
         if self._stretch:
-            self._chosen.setdefault(len(self._stretch) - 1, Rank.CHANGE)
+            self._chosen[len(self._stretch) - 1] = Rank.RESCALE
             self._close()
         elif self._last is not None and self.points[-1].t != time_of(self._last):
-            self.points.append(self._point(self._last, Rank.CHANGE))
+            self.points.append(self._point(self._last, Rank.RESCALE))
 
     def _rank(self, step: SyncStep) -> Rank | None:
         ghost = None if self._ghost is None else self._ghost.at(step.t)
         before, self._last_ghost = self._last_ghost, ghost
-        if step.is_rescale:
+        if step.is_rescale or self._last is None:
             return Rank.RESCALE
-        is_first = self._last is None
         ghost_moves = ghost is not None and before is not None and ghost.replicas != before.replicas
-        if is_first or ghost_moves or (self._last is not None and self._last.reasons != step.reasons):
-            return Rank.CHANGE
-        return None
+        return Rank.CHANGE if ghost_moves or self._last.reasons != step.reasons else None
 
     def _close(self) -> None:
         steps = self._stretch
