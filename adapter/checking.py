@@ -8,6 +8,7 @@ import importlib
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -17,11 +18,12 @@ from rich.console import Console
 
 from adapter.bundled import load_presets
 from adapter.core.policy_reading import LoadedPolicy, collisions, read_policies
+from adapter.core.problem_forms import as_data, as_github
 from adapter.core.problems import Position, Problem, Severity
 from adapter.core.reach import Reach
+from adapter.core.sarif import as_sarif
 from adapter.policy_files import PolicyFolderError, policy_files, read_file, unreadable
-from adapter.problem_reports import as_data, as_github, as_text
-from adapter.sarif import as_sarif
+from adapter.problem_reports import as_text
 
 app = typer.Typer(add_completion=False)
 
@@ -149,7 +151,7 @@ def show(checked: Checked, output: Output) -> None:
         case Output.JSON:
             typer.echo(_json({"problems": [as_data(problem) for problem in checked.problems]}))
         case Output.SARIF:
-            typer.echo(_json(as_sarif(checked.problems)))
+            typer.echo(_json(as_sarif(checked.problems, version("scaleproof"))))
         case Output.GITHUB:
             for problem in checked.problems:
                 typer.echo(as_github(problem))

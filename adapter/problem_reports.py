@@ -1,15 +1,14 @@
-"""How problems are shown: as text with the line they stand in, as JSON, as GitHub workflow commands.
+"""How problems are shown to people: as text with the line they stand in.
 
 A file's own text reaches a terminal or a CI log here, so control characters are replaced before it does. What a problem
-is, and SARIF, stand elsewhere.
+is, and the forms that machines read, stand in the core.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from adapter.core.lint_catalogue import CATALOGUE
 from adapter.core.problems import Problem, Severity
 
 MAX_EXCERPT = 120
@@ -53,38 +52,3 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else " " if one == "\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
-
-
-def as_data(problem: Problem) -> Mapping[str, object]:
-    """The problem for JSON."""
-    return {
-        "file": problem.file,
-        "line": problem.position.line,
-        "column": problem.position.column,
-        "code": problem.code,
-        "severity": problem.severity,
-        "message": problem.message,
-        "fix": problem.fix,
-        "page": CATALOGUE[problem.code].page if problem.code in CATALOGUE else "",
-    }
-
-
-def as_github(problem: Problem) -> str:
-    """The problem as a workflow command, which GitHub shows beside the line of a pull request."""
-    message = f"{problem.message}\nfix: {problem.fix}" if problem.fix else problem.message
-    place = {
-        "file": problem.file,
-        "line": str(problem.position.line),
-        "col": str(problem.position.column),
-        "title": problem.code,
-    }
-    properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
-    return f"::{problem.severity} {properties}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -4,11 +4,12 @@
  * at which there was no value. Read with the mouse, a finger or the arrow keys; what is under the cursor stands above it.
  *
  * new TimePlot(host, {label, lines: [{key, name, look}], band: {low, high, name}, missing: {key, name}})
- *   .show({from, to, step, t: [...], columns: {key: [...]}})
- * A null breaks a line; a band whose high is null reaches to the top.
+ *   .show({from, to, step, t: [...], columns: {key: [...]}, shades: [{from, to, look}]})
+ * A null breaks a line; a band whose high is null reaches to the top. Band, missing and shades may be left out.
  */
 class TimePlot {
   static HEIGHT = 250;
+  static RULES_SECONDS = [60, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800];
   static MARGIN = { top: 10, right: 12, bottom: 24, left: 40 };
 
   constructor(host, shape) {
@@ -47,6 +48,11 @@ class TimePlot {
     return new Date(seconds * 1000).toLocaleTimeString("en-GB", options);
   }
 
+  /* How a moment is written; a page may have another clock. */
+  clock(seconds, withSeconds) {
+    return TimePlot.clock(seconds, withSeconds);
+  }
+
   show(data) {
     const chosen = this.at === null || this.data === null ? null : this.data.t[this.at];
     this.data = data;
@@ -83,8 +89,8 @@ class TimePlot {
     const { columns } = this.data;
     const { band, lines } = this.shape;
     const largest = (values) => values.reduce((most, value) => (value === null ? most : Math.max(most, value)), 0);
-    const main = largest([...lines.map((line) => largest(columns[line.key])), largest(columns[band.low])]);
-    return TimePlot.round(Math.max(1, main, Math.min(largest(columns[band.high]), 1.6 * main)) * 1.05);
+    const main = largest([...lines.map((line) => largest(columns[line.key])), band ? largest(columns[band.low]) : 0]);
+    return TimePlot.round(Math.max(1, main, band ? Math.min(largest(columns[band.high]), 1.6 * main) : 0) * 1.05);
   }
 
   static round(value) {
@@ -104,12 +110,12 @@ class TimePlot {
     }
     const { from, to } = this.data;
     const room = Math.max(2, Math.floor((width - MARGIN.left) / 70));
-    const every = [60, 300, 600, 900, 1200, 1800, 3600].find((one) => (to - from) / one <= room) ?? 7200;
+    const every = TimePlot.RULES_SECONDS.find((one) => (to - from) / one <= room) ?? 2592000;
     for (let time = Math.ceil(from / every) * every; time <= to; time += every) {
       const x = this.x(time);
       if (x > width - 24) continue;
       made.push(node("line", { class: "rule", x1: x, x2: x, y1: HEIGHT - MARGIN.bottom, y2: HEIGHT - MARGIN.bottom + 4 }));
-      made.push(node("text", { x, y: HEIGHT - 6, "text-anchor": "middle" }, TimePlot.clock(time)));
+      made.push(node("text", { x, y: HEIGHT - 6, "text-anchor": "middle" }, this.clock(time)));
     }
     return made;
   }
@@ -120,11 +126,15 @@ class TimePlot {
     const paths = { band: "", "band-open": "", missing: "" };
     t.forEach((time, place) => {
       const box = (low, high) => `M${this.x(time)} ${this.y(low)}H${this.ends[place]}V${this.y(high)}H${this.x(time)}Z`;
-      const low = columns[band.low][place];
-      const high = columns[band.high][place];
+      const low = band ? columns[band.low][place] : null;
+      const high = band ? columns[band.high][place] : null;
       if (low !== null) paths[high === null ? "band-open" : "band"] += box(low, high ?? top);
-      if (columns[missing.key][place] !== null) paths.missing += box(0, top);
+      if (missing && columns[missing.key][place] !== null) paths.missing += box(0, top);
     });
+    for (const shade of this.data.shades ?? []) {
+      const end = Math.max(this.x(shade.to), this.x(shade.from) + 2);
+      paths[shade.look] = `${paths[shade.look] ?? ""}M${this.x(shade.from)} ${this.y(0)}H${end}V${this.y(top)}H${this.x(shade.from)}Z`;
+    }
     return Object.entries(paths).filter(([, path]) => path)
       .map(([look, path]) => TimePlot.node("path", { class: look, d: path }));
   }
@@ -180,12 +190,12 @@ class TimePlot {
     this.cursor.style.display = this.at === null ? "none" : "";
     if (this.at !== null) for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, this.x(t[place]));
     const { band, lines, missing } = this.shape;
-    const reason = place < 0 ? null : columns[missing.key][place];
+    const reason = place < 0 || !missing ? null : columns[missing.key][place];
     const bound = (value) => (value === null && columns[band.low][place] !== null ? "∞" : TimePlot.words(value));
-    const items = [["", "", place < 0 ? "no point yet" : TimePlot.clock(t[place], true)]];
+    const items = [["", "", place < 0 ? "no point yet" : this.clock(t[place], true)]];
     for (const line of lines) items.push([line.look, line.name, TimePlot.words(columns[line.key][place])]);
-    items.push(["band", band.name, `${TimePlot.words(columns[band.low][place])} – ${bound(columns[band.high][place])}`]);
-    if (columns[missing.key].some((one) => one !== null)) items.push(["missing", missing.name, reason ?? "none here"]);
+    if (band) items.push(["band", band.name, `${TimePlot.words(columns[band.low][place])} – ${bound(columns[band.high][place])}`]);
+    if (missing && columns[missing.key].some((one) => one !== null)) items.push(["missing", missing.name, reason ?? "none here"]);
     this.readout.replaceChildren(...items.map(([look, name, words]) => {
       const item = document.createElement("span");
       if (look) item.appendChild(document.createElement("span")).className = `swatch ${look}`;

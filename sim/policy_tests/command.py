@@ -7,16 +7,20 @@ import json
 import re
 import sys
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
+from adapter.core.problem_forms import as_data as problem_data
+from adapter.core.problem_forms import as_github
 from adapter.core.problems import Problem, has_errors
+from adapter.core.sarif import as_sarif
 from sim.policy_files import load_library
 from sim.policy_tests.expectations import Verdict, worst
 from sim.policy_tests.reading import TestFile, find_test_files, read_test_file
-from sim.policy_tests.reporting import as_data, as_junit, as_text
+from sim.policy_tests.reporting import as_data, as_junit, as_problems, as_text, summary
 from sim.policy_tests.running import FileResult, run_file
 
 EXIT = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 3}
@@ -27,6 +31,8 @@ class Output(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
 
 
 app = typer.Typer(add_completion=False)
@@ -35,7 +41,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def test(
     paths: Annotated[list[Path], typer.Argument(help="Test files, or folders with *.test.yaml.")],
-    output: Annotated[Output, typer.Option(help="text or json.")] = Output.TEXT,
+    output: Annotated[Output, typer.Option(help="text, json, github (workflow commands) or sarif.")] = Output.TEXT,
     run: Annotated[str, typer.Option(help="Only tests whose name this regular expression finds.")] = "",
     mutate: Annotated[
         bool, typer.Option("--mutate", help="Also make policies wrong: a test that passes all the same is toothless.")
@@ -51,7 +57,8 @@ def test(
     except FileNotFoundError as error:
         _refuse(f"{error} does not exist; give test files or folders with *.test.yaml")
     if problems:
-        _show(problems, output)
+        # A document of JSON or SARIF must stay one, so warnings beside results go to the error stream.
+        _show(problems, output if has_errors(problems) or output is Output.GITHUB else Output.TEXT)
     if has_errors(problems):
         raise typer.Exit(2)
     if not files:
@@ -60,7 +67,7 @@ def test(
     if not any(result.results for result in results):
         _refuse(f"--run {run!r} finds no test")
     results = [result for result in results if result.results]
-    typer.echo(json.dumps(as_data(results), indent=2) if output is Output.JSON else as_text(results))
+    _tell(results, output)
     if junit is not None:
         _write(junit, as_junit(results))
     raise typer.Exit(_status(results))
@@ -98,24 +105,30 @@ class _Progress:
             print(f"\r\033[K{name[:100]}\r", end="", file=sys.stderr, flush=True)  # noqa: T201 - for who waits
 
 
+def _tell(results: list[FileResult], output: Output) -> None:
+    match output:
+        case Output.JSON:
+            typer.echo(json.dumps(as_data(results), indent=2))
+        case Output.TEXT:
+            typer.echo(as_text(results))
+        case _:
+            problems = as_problems(results)
+            if output is Output.SARIF or problems:
+                _show(problems, output)
+            # Beside the annotations a log says what ran; SARIF is a document and stands alone.
+            typer.echo(summary(results), err=output is Output.SARIF)
+
+
 def _show(problems: list[Problem], output: Output) -> None:
-    if output is Output.JSON:
-        data = [
-            {
-                "file": one.file,
-                "line": one.position.line,
-                "column": one.position.column,
-                "code": one.code,
-                "severity": one.severity,
-                "message": one.message,
-                "fix": one.fix,
-            }
-            for one in problems
-        ]
-        typer.echo(json.dumps({"problems": data}, indent=2))
-        return
-    for one in problems:
-        typer.echo(str(one), err=True)
+    match output:
+        case Output.JSON:
+            typer.echo(json.dumps({"problems": [problem_data(one) for one in problems]}, indent=2))
+        case Output.GITHUB:
+            typer.echo("\n".join(map(as_github, problems)))
+        case Output.SARIF:
+            typer.echo(json.dumps(as_sarif(problems, version("scaleproof")), indent=2, ensure_ascii=False))
+        case Output.TEXT:
+            typer.echo("\n".join(map(str, problems)), err=True)
 
 
 def _write(path: Path, text: str) -> None:

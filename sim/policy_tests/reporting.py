@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from adapter.core.problems import Problem, Severity
 from sim.policy_tests.expectations import Verdict
 from sim.policy_tests.running import FileResult, Line, TestResult
 
@@ -89,6 +90,30 @@ def _test_data(result: TestResult) -> dict[str, object]:
 
 def _outcome(is_caught: bool, is_same: bool) -> str:
     return "caught" if is_caught else "same" if is_same else "survived"
+
+
+def as_problems(files: Sequence[FileResult]) -> list[Problem]:
+    """What did not pass, each at its line of the test file: for annotations of a pull request and code scanning."""
+    found = []
+    for file in files:
+        for result in file.results:
+            for line in result.lines:
+                finding = line.finding
+                if finding.verdict is Verdict.PASS:
+                    continue
+                is_failure = finding.verdict is Verdict.FAIL
+                code = "expectation-failed" if is_failure else "expectation-inconclusive"
+                message = f"{result.name}: expected {finding.expected}; found {finding.actual}"
+                severity = Severity.ERROR if is_failure else Severity.WARNING
+                found.append(Problem(file.file, line.position, code, message, severity=severity))
+            if result.is_toothless:
+                message = f"{result.name}: no mutation makes this test fail"
+                fix = "expect something that a wrong policy would not do"
+                found.append(Problem(file.file, result.position, "test-toothless", message, fix))
+        for mutation in file.unnoticed:
+            message = f"no test of this file notices {mutation}"
+            found.append(Problem(file.file, file.results[0].position, "mutation-unnoticed", message))
+    return found
 
 
 def as_junit(files: Sequence[FileResult]) -> str:

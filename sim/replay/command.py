@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from adapter.core.units import parse_duration
+from sim.faults import Fault
 from sim.hpa.versions import DEFAULT_VERSION, NotModelledError
 from sim.policy_files import FileRefused
 from sim.replay.chart import Chart
@@ -26,6 +27,8 @@ from sim.replay.runner import Run
 from sim.replay.steps import SyncStep
 from sim.replay.subject import Subject, load_subject
 from sim.replay.summary import Summary
+from sim.report.document import ReportError
+from sim.report.making import ReportMaker, parse_fault, play_ghost
 from sim.scores import Scorer
 from sim.traces.flags import with_trace_flags
 from sim.traces.options import TraceOptions
@@ -124,6 +127,14 @@ def replay(
     gpus_per_replica: Annotated[
         float | None, typer.Option(min=0, help="For GPU-hours; else the policy's budget, else 1.")
     ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write the run as one HTML file, for a browser.")] = None,
+    baseline_policy: Annotated[
+        Path | None, typer.Option(help="For the report: another policy on the same trace, as a ghost beside the run.")
+    ] = None,
+    baseline_hpa: Annotated[Path | None, typer.Option(help="For the report: another HPA, as a ghost.")] = None,
+    fault: Annotated[
+        list[str] | None, typer.Option(help='As in tests, e.g. "{kind: outage, at: 10m, for: 5m}"; repeatable.')
+    ] = None,
 ) -> None:
     """Replay a trace through a policy and its HPA. Exit status: 0 fine, 2 bad input, 3 inconclusive."""
     try:
@@ -133,9 +144,15 @@ def replay(
         )  # fmt: skip
         options = trace_options if start is None else dataclasses.replace(trace_options, epoch=start.timestamp())
         subject = load_subject(policy, trace, hpa, kubernetes, options)
-        run = Run(subject.policies, subject.trace, subject.hpa, parameters)
-        summary = _play(subject, run, output, log, to, _gpus(subject, gpus_per_replica))
-    except (FileRefused, TraceError, ReplayError, NotModelledError, LogError) as error:
+        faults = tuple(parse_fault(one) for one in fault or ())
+        run = Run(subject.policies, subject.trace, subject.hpa, parameters, faults)
+        name = str(baseline_policy or policy)
+        base = None
+        if baseline_policy is not None or baseline_hpa is not None:
+            base = load_subject(baseline_policy or policy, trace, baseline_hpa or hpa, kubernetes, options)
+        maker = _maker(report, run, faults, base, name, gpus_per_replica)
+        summary = _play(subject, run, output, log, to, _gpus(subject, gpus_per_replica), maker)
+    except (FileRefused, TraceError, ReplayError, NotModelledError, LogError, ReportError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from error
     raise typer.Exit(0 if summary.is_conclusive else 3)
@@ -146,7 +163,29 @@ def _gpus(subject: Subject, said: float | None) -> float:
     return said if said is not None else float(budget.gpus_per_replica) if budget is not None else 1.0
 
 
-def _play(subject: Subject, run: Run, output: Output, lines: LogLines, to: Path | None, gpus: float) -> Summary:
+def _maker(
+    report: Path | None, run: Run, faults: tuple[Fault, ...], base: Subject | None, name: str, gpus: float | None
+) -> ReportMaker | None:
+    if report is None:
+        if base is not None:
+            raise ReplayError("a baseline is shown in a report: give --report FILE.html too")
+        return None
+    ghost = None
+    if base is not None:
+        other = Run(base.policies, base.trace, base.hpa, run.parameters, faults)
+        ghost = play_ghost(f"{name}, HPA {base.hpa_words}", other, _gpus(base, gpus), len(run.hpa.metrics))
+    return ReportMaker(report, run, faults, ghost)
+
+
+def _play(
+    subject: Subject,
+    run: Run,
+    output: Output,
+    lines: LogLines,
+    to: Path | None,
+    gpus: float,
+    maker: ReportMaker | None = None,
+) -> Summary:
     with ExitStack() as stack:
         write = _writer(stack, to, output)
         log = _log(subject, run, output, lines, to, write)
@@ -155,6 +194,8 @@ def _play(subject: Subject, run: Run, output: Output, lines: LogLines, to: Path 
         for step in _with_progress(run):
             scorer.add(step)
             watch.add(step)
+            if maker is not None:
+                maker.add(step)
             if output is Output.TEXT:
                 chart.add(step)
             if log is not None:
@@ -162,6 +203,8 @@ def _play(subject: Subject, run: Run, output: Output, lines: LogLines, to: Path 
         if log is not None:
             log.close()
         summary = Summary(subject, run, scorer.scores(), watch.findings(run), gpus)
+        if maker is not None:
+            maker.finish(summary)
         if output is Output.JSON:
             write(json.dumps(summary.as_data(), indent=2, ensure_ascii=False) + "\n")
         elif output is Output.TEXT:

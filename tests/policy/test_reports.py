@@ -13,9 +13,10 @@ from adapter_process import SCALEPROOF
 from typer.testing import CliRunner
 
 from adapter.cli import app
+from adapter.core.problem_forms import as_github
 from adapter.core.problems import Position, Problem, Severity
-from adapter.problem_reports import as_github, as_text
-from adapter.sarif import as_sarif
+from adapter.core.sarif import as_sarif
+from adapter.problem_reports import as_text
 
 ROOT = Path(__file__).parents[2]
 LINT_PAGE = (ROOT / "docs/lints/hpa-tolerance-dropped.md").read_text()
@@ -71,7 +72,7 @@ def test_github_gets_one_line_with_what_would_end_it_escaped() -> None:
 def test_sarif_has_a_rule_for_every_result_and_places_from_one() -> None:
     warning = Problem("dir/p q.yaml", Position(4, 2), "hold-long", "m", "f", Severity.WARNING)
     foreign = Problem("/abs/h.yaml", Position(1, 1), "quantity", "m")
-    log: Any = as_sarif([problem(3, 7), warning, foreign])
+    log: Any = as_sarif([problem(3, 7), warning, foreign], "1.2.3")
     (run,) = log["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert log["version"] == "2.1.0"

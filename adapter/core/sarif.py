@@ -4,8 +4,6 @@ Only what is needed: one run, a rule for each code with its title, a result for 
 """
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
-from pathlib import Path
 from urllib.parse import quote
 
 from adapter.core.lint_catalogue import CATALOGUE, Rule
@@ -14,8 +12,8 @@ from adapter.core.problems import Problem
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def as_sarif(problems: Sequence[Problem]) -> Mapping[str, object]:
-    """The log of one check."""
+def as_sarif(problems: Sequence[Problem], version: str) -> Mapping[str, object]:
+    """The log of one check by this version of the tool."""
     rules = [_rule(rule) for rule in CATALOGUE.values()]
     unknown = dict.fromkeys(problem.code for problem in problems if problem.code not in CATALOGUE)
     rules += [{"id": code} for code in unknown]  # those of an HPA by itself, which the API server's rules name
@@ -25,7 +23,7 @@ def as_sarif(problems: Sequence[Problem]) -> Mapping[str, object]:
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "scaleproof", "version": version("scaleproof"), "rules": rules}},
+                "tool": {"driver": {"name": "scaleproof", "version": version, "rules": rules}},
                 "columnKind": "unicodeCodePoints",
                 "results": [_result(problem, places[problem.code]) for problem in problems],
             }
@@ -60,5 +58,4 @@ def _result(problem: Problem, rule: int) -> dict[str, object]:
 
 
 def _uri(file: str) -> str:
-    path = Path(file)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return f"file://{quote(file)}" if file.startswith("/") else quote(file.removeprefix("./"))

@@ -1,0 +1,1 @@
+"""The report: one run of a replay as one HTML file that needs no network."""
