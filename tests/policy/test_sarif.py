@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 
 from adapter.core.lint_catalogue import CATALOGUE
+from adapter.core.problem_forms import as_github
 from adapter.core.problems import Position, Problem, Severity
-from adapter.problem_reports import as_github
-from adapter.sarif import as_sarif
+from adapter.core.sarif import as_sarif
 
 
 def closed(required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
