@@ -5,6 +5,7 @@ uses and allows nothing else, so that a property misspelt or misplaced is found.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jsonschema
@@ -74,6 +75,12 @@ LOG = closed(  # 3.13
         "runs": {"type": "array", "items": RUN, "minItems": 1},
     },
 )
+
+
+def sarif_of(problems: Sequence[Problem]) -> Mapping[str, object]:
+    return as_sarif(problems, "0.1.0")
+
+
 VALIDATOR = jsonschema.Draft202012Validator(LOG)
 
 
@@ -92,7 +99,7 @@ PROBLEMS = [
 
 @pytest.mark.parametrize("problems", [PROBLEMS, []], ids=["every-code", "none"])
 def test_the_log_is_valid_sarif(problems: list[Problem]) -> None:
-    log: Any = as_sarif(problems)
+    log: Any = sarif_of(problems)
     assert [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(log)] == []
     rules = log["runs"][0]["tool"]["driver"]["rules"]
     assert len({rule["id"] for rule in rules}) == len(rules)  # 3.19.23
@@ -101,7 +108,7 @@ def test_the_log_is_valid_sarif(problems: list[Problem]) -> None:
 
 
 def test_each_rule_of_the_catalogue_says_where_it_is_explained() -> None:
-    log: Any = as_sarif([])
+    log: Any = sarif_of([])
     for rule in log["runs"][0]["tool"]["driver"]["rules"]:
         assert CATALOGUE[rule["id"]].page in rule["help"]["text"]
 
@@ -115,7 +122,7 @@ def test_each_rule_of_the_catalogue_says_where_it_is_explained() -> None:
     ids=["line-0", "no-text"],
 )
 def test_the_schema_refuses_what_the_standard_does(change: dict[str, Any], where: str) -> None:
-    (error,) = VALIDATOR.iter_errors(as_sarif([problem("value-range", **change)]))
+    (error,) = VALIDATOR.iter_errors(sarif_of([problem("value-range", **change)]))
     assert error.json_path.endswith(where)
 
 
