@@ -96,7 +96,7 @@ def render(cluster: Cluster, tmp_path: Path) -> Render:
 def test_all_components_together_build_and_let_the_cainjector_fill_the_ca_bundle(render: Render) -> None:
     components = "".join(f"\n- ../../components/{name}" for name in COMPONENTS)
     made = render(f"resources: [../../base]\ncomponents:{components}\n")
-    assert len(made) == 10 + 4 + 1 + 2
+    assert len(made) == 13 + 4 + 1 + 2
     annotations = one(made, "APIService")["metadata"]["annotations"]
     certificate = one(made, "Certificate", "scaleproof-serving")["metadata"]
     assert annotations == {"cert-manager.io/inject-ca-from": f"{certificate['namespace']}/{certificate['name']}"}

@@ -129,6 +129,6 @@ def test_a_policy_that_moves_between_files_is_served_without_a_gap_and_keeps_its
         assert set(asked.statuses) == {200, 404}
         assert asked.values == {"b": {"7"}}
         # A poller that begins asks for its memory, 128 s, once.
-        assert [count for query, count in prometheus.seen.items() if query == "other[128s]"] == [1]
+        assert [count for query, count in prometheus.seen.items() if query == 'other{namespace=~"prod|"}[128s]'] == [1]
     finally:
         adapter.close()
