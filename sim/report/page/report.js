@@ -102,8 +102,13 @@ class Strip {
     for (let place = 0; place <= last;) {
       const kind = report.kinds[place];
       const begin = this.x(report.t[place]);
-      while (place <= last && report.kinds[place] === kind) place += 1;
-      const end = Math.max(this.x(place <= last ? report.t[place] : to), begin + (kind === "steady" ? 0 : 2));
+      const isRescale = kind === "up" || kind === "down";
+      const own = this.x(report.t[place] + report.period);
+      place += 1;
+      while (!isRescale && place <= last && report.kinds[place] === kind) place += 1;
+      // A rescale is one sync; where syncs after it were left out, what they were is not painted.
+      const until = isRescale ? own : this.x(place <= last ? report.t[place] : to);
+      const end = Math.max(until, begin + (kind === "steady" ? 0 : last > 2000 ? 1 : 2));
       paths[kind] = `${paths[kind] ?? ""}M${begin} 4H${end}V26H${begin}Z`;
     }
     const order = ["steady", "held", "limited", "failed", "down", "up"].filter((kind) => paths[kind]);
@@ -144,11 +149,12 @@ function drawPlots() {
   report.metrics.forEach((name, number) => {
     const start = `term${number} `;
     const terms = Object.keys(report.columns).filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
-    const lines = [{ key: `signal${number}`, name: "signal", look: "value" }];
+    const lines = [];
+    if (report.baseline) lines.push({ key: `base_signal${number}`, name: "baseline", look: "ghost" });
     if (terms.length > 1) {
       terms.forEach((term, place) => lines.push({ key: `term${number} ${term}`, name: `U of ${term}`, look: `term${place % 6}` }));
     }
-    if (report.baseline) lines.push({ key: `base_signal${number}`, name: "baseline", look: "ghost" });
+    lines.push({ key: `signal${number}`, name: "signal", look: "value" });
     add(`Signal ${name}`, {
       label: `Signal ${name} over time`, lines, band: { low: `up${number}`, high: `down${number}`, name: "U – D" },
       missing: { key: `missing${number}`, name: "no value" },
@@ -158,7 +164,8 @@ function drawPlots() {
     { key: "proposal", name: "proposal", look: "proposal" }, { key: "stabilized", name: "stabilised", look: "stabilized" },
     { key: "ready", name: "ready", look: "ready" }, { key: "limited", name: "limited (spec.replicas)", look: "limited" },
   ];
-  if (report.baseline) lines.push({ key: "base_replicas", name: "baseline", look: "ghost" });
+  // Later lines lie over earlier ones, and the run's own over the baseline's.
+  if (report.baseline) lines.unshift({ key: "base_replicas", name: "baseline", look: "ghost" });
   add("Replicas", { label: "Replicas over time", lines });
   const strip = new Strip(document.getElementById("strip"));
   cursor.views.push(strip);
