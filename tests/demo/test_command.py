@@ -21,7 +21,12 @@ class Demo:
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [SCALEPROOF, "demo", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [SCALEPROOF, "demo", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A shell's background job ignores Ctrl-C, and so would what is started here.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self.lines: queue.Queue[str] = queue.Queue()
         self.threads = [
