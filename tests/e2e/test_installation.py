@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -255,7 +256,10 @@ def test_the_container_runs_as_the_pods_user_without_rights_on_a_read_only_root(
     options = {each[4]: each[5].split(",") for each in mounts}
     assert "ro" in options["/"]
     assert "rw" in options["/tmp"]
-    assert list((own / "root/tmp").iterdir()) == []  # the key that OpenSSL was given is gone again
+    # The key that OpenSSL was given is gone again. The program may stand below /tmp itself, as a checkout there does.
+    programs = [Path(each) for each in (sys.prefix, sys.base_prefix) if Path(each).is_relative_to("/tmp")]
+    ways = {each.relative_to("/tmp").parts[0] for each in programs}
+    assert {each.name for each in (own / "root/tmp").iterdir()} == ways
 
 
 def assert_nothing_was_refused(installation: Installation) -> None:
