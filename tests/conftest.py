@@ -14,7 +14,7 @@ from prometheus_process import PrometheusProcess
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--soak-seconds", default="120", help="How long the soak of tests/serving/test_soak.py goes on.")
+    parser.addoption("--soak-seconds", default="60", help="How long the soak of tests/serving/test_soak.py goes on.")
     parser.addoption("--seconds", default="40", help="How long the abuse of tests/serving/test_abuse.py goes on.")
 
 
