@@ -40,6 +40,7 @@ def test_what_is_written_passes_check_without_a_warning(
         assert lint_together(loaded, hpa_text(answers), "on-hpa.yaml", kubernetes) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", engines(LIBRARY))
 @pytest.mark.parametrize(("scrape", "rate"), [("5s", ()), ("60s", ("--rate-per-replica", "4.4"))], ids=["5s", "60s"])
 def test_the_test_that_is_written_passes_and_notices_what_is_made_wrong(

@@ -367,6 +367,7 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int
     return [path, *[place for step, one in inner for place in places(one, (*path, step))]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wild", WILD)
 def test_no_value_in_any_place_is_more_than_a_problem_of_the_file(wild: str) -> None:
     document = yaml.safe_load(EVERYTHING)

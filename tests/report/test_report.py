@@ -155,6 +155,7 @@ def crowd(count: int, characters: int) -> list[Point]:
     return [replace(point, t=15 * k, lines=(f"{k} " + "x" * characters,)) for k in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "characters", "shown"),
     [
