@@ -13,6 +13,7 @@ from adapter.core.documents import read_documents
 from adapter.core.policy_reading import LoadedPolicy, collisions, read_policies
 from adapter.core.presets import PresetFamily, PresetLibrary
 from adapter.core.problems import Problem, has_errors
+from sim.bundled import bundled_policies
 from sim.hpa.manifest import Manifest, read_manifests
 
 MAX_FILE_BYTES = 1_000_000
@@ -27,13 +28,6 @@ class FileRefused(Exception):
     def __init__(self, problems: Iterable[Problem] = (), words: str = "") -> None:
         self.problems = tuple(problems)
         super().__init__(words or "\n".join(map(str, self.problems)))
-
-
-def bundled_policies() -> Path:
-    """The folder of bundled policies and presets: in a wheel beside the adapter's modules, else in the source tree."""
-    root = Path(__file__).parent.parent
-    shipped = root / "adapter" / "bundled" / "policies"
-    return shipped if shipped.is_dir() else root / "policies"
 
 
 def load_library(families: Iterable[str] | None = None) -> PresetLibrary:
@@ -72,6 +66,12 @@ def policies_of(text: str, file: str) -> list[LoadedPolicy]:
     if not found:
         raise FileRefused(words=f"{file} has no ScalingPolicy")
     return found
+
+
+def gpus_per_replica(loaded: LoadedPolicy) -> float:
+    """What the policy's budget says, else 1."""
+    budget = loaded.policy.spec.publish.budget
+    return float(budget.gpus_per_replica) if budget is not None else 1.0
 
 
 def load_hpas(path: Path) -> list[Manifest]:

@@ -11,6 +11,7 @@ from adapter.core.expressions import Expression
 from adapter.core.policy_reading import LoadedPolicy
 from sim.comparing.revisions import Key, Revision
 from sim.hpa.spec import Spec
+from sim.policy_files import gpus_per_replica
 from sim.replay.default_hpa import default_hpa
 from sim.replay.parameters import Parameters
 from sim.replay.runner import Run
@@ -117,16 +118,12 @@ def _run(policy: LoadedPolicy, revision: Revision, trace: Trace, parameters: Par
     manifest = revision.hpa_of(policy)
     hpa: Spec = manifest.spec() if manifest is not None else default_hpa(policy)[0]
     run = Run([policy], trace, hpa, parameters)
-    budget = policy.policy.spec.publish.budget
-    gpus = float(budget.gpus_per_replica) if budget is not None else 1.0
-    scorer = Scorer(parameters.sync + parameters.hpa_latency, hpa.maximum, gpus)
+    scorer = Scorer(parameters.sync + parameters.hpa_latency, hpa.maximum, gpus_per_replica(policy))
     steps = []
     for step in run.steps():
         scorer.add(step)
         steps.append(step)
-    cannot = [f"{one.input}: {one.cause}" for one in run.uncarried.values()]
-    cannot += [f"the trace has no {name}" for name in run.absent]
-    return Side(scorer.scores().numbers(), tuple(cannot), tuple(steps))
+    return Side(scorer.scores().numbers(), run.untold, tuple(steps))
 
 
 def _told(step: SyncStep) -> str:

@@ -43,13 +43,7 @@ class Revision:
         """The HPA of the policy's namespace that asks for its metric."""
         metric = policy.policy.spec.publish.metric.lower()
         own = (one for one in self.hpas if one.namespace == policy.policy.metadata.namespace)
-        return next((one for one in own if metric in asked_metrics(one)), None)
-
-
-def asked_metrics(manifest: Manifest) -> set[str]:
-    """The External metrics that an HPA asks for, in lower case."""
-    metrics = manifest.fields.get("metrics") or []
-    return {one["external"]["metric"]["name"].lower() for one in metrics if one.get("type") == "External"}
+        return next((one for one in own if metric in one.external_metrics), None)
 
 
 def load_revision(text: str, path: str) -> Revision:

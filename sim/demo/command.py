@@ -19,6 +19,7 @@ import typer
 from rich.console import Console
 
 from adapter.core.units import parse_duration
+from sim.bundled import bundled_policies
 from sim.demo.adapter_process import AdapterFailed, AdapterProcess
 from sim.demo.live import JsonView, LineView, ScreenView, View
 from sim.demo.observation import Observation, Recorder
@@ -85,13 +86,6 @@ def demo(
     except (ValueError, OSError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from error
-
-
-def bundled_policies() -> Path:
-    """The ready policies: in a wheel beside the adapter, in a source tree at its root."""
-    root = Path(__file__).parent.parent.parent
-    shipped = root / "adapter" / "bundled" / "policies"
-    return shipped if shipped.is_dir() else root / "policies"
 
 
 @contextmanager

@@ -37,6 +37,12 @@ class Manifest:
     position: Position
     fields: Mapping[str, Any] = field(repr=False)
 
+    @property
+    def external_metrics(self) -> tuple[str, ...]:
+        """The External metrics that it asks for, in lower case, in their order."""
+        metrics = self.fields.get("metrics") or []
+        return tuple(one["external"]["metric"]["name"].lower() for one in metrics if one.get("type") == "External")
+
     def spec(self) -> Spec:
         """The spec for the model; NotModelledError names a metric source that it does not have."""
         return spec_of(self.fields)

@@ -51,7 +51,7 @@ class TestFile:
         if test.hpa is not None:
             return next(one for one in self.hpas if one.name == test.hpa)
         metric = self.policy_of(test).policy.spec.publish.metric.lower()
-        return next((one for one in self.hpas if metric in _asked(one)), self.hpas[0])
+        return next((one for one in self.hpas if metric in one.external_metrics), self.hpas[0])
 
     def subject_of(self, test: TestItem) -> tuple[list[LoadedPolicy], Spec]:
         """The policies that the test's HPA asks, the one under test first, and the HPA."""
@@ -59,14 +59,9 @@ class TestFile:
         others = [
             one
             for one in self.policies
-            if one is not first and one.policy.spec.publish.metric.lower() in _asked(manifest)
+            if one is not first and one.policy.spec.publish.metric.lower() in manifest.external_metrics
         ]
         return [first, *others], manifest.spec()
-
-
-def _asked(manifest: Manifest) -> set[str]:
-    metrics = manifest.fields.get("metrics") or []
-    return {one["external"]["metric"]["name"].lower() for one in metrics if one.get("type") == "External"}
 
 
 def find_test_files(paths: list[Path]) -> list[Path]:

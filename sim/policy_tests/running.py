@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from adapter.core.policy_reading import LoadedPolicy
 from adapter.core.problems import Position
 from sim.hpa.spec import Spec
+from sim.policy_files import gpus_per_replica
 from sim.policy_tests.documents import TestItem
 from sim.policy_tests.expectations import Finding, Verdict, judge, judge_score, worst
 from sim.policy_tests.mutations import Mutation, mutate
@@ -139,20 +140,17 @@ def _judged(file: TestFile, number: int, test: TestItem, steps: list[SyncStep], 
             Line(file.place("tests", number, "scores", index), judge_score(threshold, scores))
             for index, threshold in enumerate(test.scores)
         ]
-    cannot = [f"{one.input}: {one.cause}" for one in run.uncarried.values()]
-    cannot += [f"the trace has no {name}" for name in run.absent]
-    if cannot:
+    if run.untold:
         position = file.place("tests", number, "name")
         lines.append(
-            Line(position, Finding("the trace tells all that is asked", "; ".join(cannot), Verdict.INCONCLUSIVE))
+            Line(position, Finding("the trace tells all that is asked", "; ".join(run.untold), Verdict.INCONCLUSIVE))
         )
     return lines
 
 
 def measured(run: Run, steps: Sequence[SyncStep]) -> dict[str, float]:
     """The scores of a run by name, those that could be measured."""
-    budget = run.policies[0].policy.spec.publish.budget
-    gpus = float(budget.gpus_per_replica) if budget is not None else 1.0
+    gpus = gpus_per_replica(run.policies[0])
     scorer = Scorer(run.parameters.sync + run.parameters.hpa_latency, run.hpa.maximum, gpus)
     for step in steps:
         scorer.add(step)

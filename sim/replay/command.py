@@ -18,7 +18,7 @@ import typer
 from adapter.core.units import parse_duration
 from sim.faults import Fault
 from sim.hpa.versions import DEFAULT_VERSION, NotModelledError
-from sim.policy_files import FileRefused
+from sim.policy_files import FileRefused, gpus_per_replica
 from sim.replay.chart import Chart
 from sim.replay.decision_log import JsonLines, Log, LogError, ParquetLog, TextLog
 from sim.replay.findings import Watch
@@ -159,8 +159,7 @@ def replay(
 
 
 def _gpus(subject: Subject, said: float | None) -> float:
-    budget = subject.policies[0].policy.spec.publish.budget
-    return said if said is not None else float(budget.gpus_per_replica) if budget is not None else 1.0
+    return said if said is not None else gpus_per_replica(subject.policies[0])
 
 
 def _maker(

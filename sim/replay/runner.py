@@ -154,6 +154,12 @@ class Run:
         return tuple(dict.fromkeys(name for plan in self._plans for name in plan.absent))
 
     @property
+    def untold(self) -> tuple[str, ...]:
+        """What the trace cannot tell of this run, in words; complete once it has ended."""
+        carried = (f"{one.input}: {one.cause}" for one in self.uncarried.values())
+        return (*carried, *(f"the trace has no {name}" for name in self.absent))
+
+    @property
     def foreign(self) -> tuple[str, ...]:
         """Metrics of the HPA that no policy here publishes."""
         return tuple(

@@ -54,31 +54,23 @@ def load_subject(
     return Subject(policies, manifest.spec(), opened, words, tuple(said))
 
 
-def _metrics(manifest: Manifest) -> list[str]:
-    return [
-        metric["external"]["metric"]["name"].lower()
-        for metric in manifest.fields.get("metrics") or []
-        if metric.get("type") == "External"
-    ]
-
-
 def _chosen(manifests: list[Manifest], loaded: list[LoadedPolicy], file: Path) -> Manifest:
     """The HPA that asks for what the policies publish."""
     published = {one.policy.spec.publish.metric.lower() for one in loaded}
-    asking = [one for one in manifests if published & set(_metrics(one))]
+    asking = [one for one in manifests if published & set(one.external_metrics)]
     if len(asking) == 1:
         return asking[0]
     if asking:
         names = ", ".join(one.name for one in asking)
         raise ReplayError(f"{file} has {len(asking)} HPAs that ask for the policy's metric ({names}); give one")
-    asked = ", ".join(sorted({name for one in manifests for name in _metrics(one)})) or "no External metric"
+    asked = ", ".join(sorted({name for one in manifests for name in one.external_metrics})) or "no External metric"
     message = f"{file} asks for {asked}; the policy publishes {', '.join(sorted(published))}: it would get 404 for ever"
     raise ReplayError(message)
 
 
 def _publishers(manifest: Manifest, loaded: list[LoadedPolicy]) -> tuple[LoadedPolicy, ...]:
     """The policies whose metrics the HPA asks for, which are those of its own namespace."""
-    asked = set(_metrics(manifest))
+    asked = set(manifest.external_metrics)
     found = [one for one in loaded if one.policy.spec.publish.metric.lower() in asked]
     own = tuple(one for one in found if one.policy.metadata.namespace == manifest.namespace)
     if not own:
